@@ -1,0 +1,270 @@
+#include "autograd/engine.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "kernels/pointwise.h"
+#include "ops/all.h"
+
+namespace flambeau {
+namespace {
+
+thread_local std::vector<std::function<void()>>* callbacks = nullptr;
+
+// Brings a gradient into the shape and dtype of what it belongs to: undoes broadcasting, drops an
+// imaginary part, converts.
+Tensor fit(Tensor g, const OutputMeta& want, const Node& node) {
+  if (!g.defined()) return g;
+  if (!equal(g.sizes(), want.sizes)) {
+    bool fits = g.sizes().size() >= want.sizes.size();
+    size_t lead = fits ? g.sizes().size() - want.sizes.size() : 0;
+    for (size_t i = 0; fits && i < want.sizes.size(); i++)
+      fits = want.sizes[i] == g.sizes()[lead + i] || want.sizes[i] == 1;
+    check(fits, "Function ", node.name(), " returned an invalid gradient: got shape ", g.sizes(),
+          " but expected shape compatible with ", want.sizes);
+    g = ops::sum_to_size(g, want.sizes);
+  }
+  if (g.dtype() != want.dtype) {
+    if (g.is_complex() && !is_complex(want.dtype)) g = ops::real(g);
+    if (g.dtype() != want.dtype) g = ops::_to_dtype(g, want.dtype);
+  }
+  return g;
+}
+
+void accumulate(Tensor& slot, Tensor g) {
+  if (!g.defined()) return;
+  if (!slot.defined()) slot = std::move(g);
+  else slot = ops::add(slot, g, 1);
+}
+
+struct Task {
+  Node* node;
+  bool operator<(const Task& o) const { return node->sequence < o.node->sequence; }
+};
+
+class Backward {
+ public:
+  Backward(const BackwardOptions& options) : options_(options) {}
+
+  Grads run(const TensorList& roots, const Grads& root_grads, const TensorList& inputs) {
+    std::vector<Edge> root_edges = start(roots, root_grads);
+    count_dependencies(root_edges);
+    if (!inputs.empty()) select(inputs);
+    Scoped<bool> grad_mode(thread_state.grad_mode, options_.create_graph);
+    std::priority_queue<Task> ready;
+    for (auto& e : root_edges)
+      if (dependencies_[e.node.get()] == 0 && queued_.insert(e.node.get()).second)
+        ready.push({e.node.get()});
+    while (!ready.empty()) {
+      Ref<Node> node(ready.top().node);
+      ready.pop();
+      step(node, ready);
+    }
+    return finish(inputs);
+  }
+
+ private:
+  struct Capture {
+    Node* node;
+    uint32_t input_nr;
+  };
+
+  std::vector<Edge> start(const TensorList& roots, const Grads& root_grads) {
+    std::vector<Edge> edges;
+    for (size_t i = 0; i < roots.size(); i++) {
+      const Tensor& root = roots[i];
+      check(root->requires_grad, "element ", i, " of tensors does not require grad and does not have a grad_fn");
+      Edge e = gradient_edge(root);
+      Tensor g = i < root_grads.size() ? root_grads[i] : Tensor();
+      if (!g.defined()) {
+        check(root.numel() == 1, "grad can be implicitly created only for scalar outputs, got shape ", root.sizes());
+        check(is_differentiable(root.dtype()) && !root.is_complex(),
+              "grad can be implicitly created only for real scalar outputs but got ", root.dtype());
+        g = ops::ones_like(detach(root), {}, {});
+      } else {
+        check(equal(g.sizes(), root.sizes()), "Mismatch in shape: grad_output[", i, "] has a shape of ",
+              g.sizes(), " and output[", i, "] has a shape of ", root.sizes(), ".");
+        check(g.is_complex() == root.is_complex(), "For complex Tensors, both grad_output and output are "
+              "required to have the same dtype. Mismatch in dtype: grad_output[", i, "] has a dtype of ",
+              g.dtype(), " and output[", i, "] has a dtype of ", root.dtype(), ".");
+      }
+      auto& buffer = buffer_of(e.node.get());
+      if (!options_.create_graph && g->requires_grad) g = detach(g);
+      accumulate(buffer[e.input_nr], fit(g, e.node->outputs[e.input_nr], *e.node));
+      keep_.push_back(e.node);
+      edges.push_back(std::move(e));
+    }
+    return edges;
+  }
+
+  void count_dependencies(const std::vector<Edge>& roots) {
+    std::vector<Node*> stack;
+    for (auto& e : roots)
+      if (seen_.insert(e.node.get()).second) stack.push_back(e.node.get());
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      order_.push_back(node);
+      for (auto& e : node->edges) {
+        if (!e) continue;
+        dependencies_[e.node.get()]++;
+        if (seen_.insert(e.node.get()).second) stack.push_back(e.node.get());
+      }
+    }
+  }
+
+  // Only nodes on a path to one of `inputs` run.
+  void select(const TensorList& inputs) {
+    for (auto& t : inputs) {
+      Edge e = gradient_edge(t);
+      check(bool(e), "One of the differentiated Tensors does not require grad");
+      captures_.push_back({e.node.get(), e.input_nr});
+      keep_.push_back(e.node);
+      needed_.insert(e.node.get());
+      capture_nodes_.insert(e.node.get());
+    }
+    // nodes in depth-first order: repeat until nothing changes is wasteful, so sort by sequence
+    std::vector<Node*> by_age(order_);
+    std::sort(by_age.begin(), by_age.end(), [](Node* a, Node* b) {
+      // accumulators (largest sequence) first, then oldest first
+      return a->sequence + 1 < b->sequence + 1;
+    });
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Node* node : by_age) {
+        if (needed_.count(node)) continue;
+        for (auto& e : node->edges)
+          if (e && needed_.count(e.node.get())) {
+            needed_.insert(node);
+            changed = true;
+            break;
+          }
+      }
+    }
+    selective_ = true;
+  }
+
+  Grads& buffer_of(Node* node) {
+    auto& buffer = buffers_[node];
+    if (buffer.size() < node->outputs.size()) buffer.resize(node->outputs.size());
+    return buffer;
+  }
+
+  bool runs(Node* node) const {
+    if (!selective_) return true;
+    if (!needed_.count(node)) return false;
+    if (!capture_nodes_.count(node)) return true;
+    // a captured node itself runs only when it leads to another captured one, or accumulates
+    if (options_.accumulate && node->edges.empty()) return true;
+    for (auto& e : node->edges)
+      if (e && needed_.count(e.node.get())) return true;
+    return false;
+  }
+
+  Grads run_hooks(Node& node, Grads grads) {
+    if (!node.hooks) return grads;
+    auto copy = *node.hooks;  // a hook may remove itself
+    for (auto& hook : copy.tensor) {
+      Tensor& g = grads[hook.input_nr];
+      if (!g.defined()) continue;
+      if (Tensor changed = hook.call(g); changed.defined()) g = fit(changed, node.outputs[hook.input_nr], node);
+    }
+    for (auto& hook : copy.retain)
+      if (grads[hook.input_nr].defined()) hook.call(grads[hook.input_nr]);
+    for (auto& hook : copy.pre) grads = hook.call(std::move(grads));
+    return grads;
+  }
+
+  void step(const Ref<Node>& node, std::priority_queue<Task>& ready) {
+    Grads grads = std::move(buffer_of(node.get()));
+    buffers_.erase(node.get());
+    bool any = false;
+    for (auto& g : grads) any |= g.defined();
+    Grads results;
+    if (any && (!selective_ || needed_.count(node.get()))) {
+      const bool leaf = node->edges.empty();
+      if (!(leaf && selective_ && !options_.accumulate)) grads = run_hooks(*node, std::move(grads));
+      else grads = leaf_hooks(*node, std::move(grads));
+      capture(node.get(), grads);
+      if (runs(node.get())) {
+        Grads kept = node->hooks && !node->hooks->post.empty() ? grads : Grads();
+        results = node->apply(std::move(grads));
+        if (!options_.retain_graph) node->release_saved();
+        if (node->hooks && !node->hooks->post.empty()) {
+          auto post = node->hooks->post;
+          for (auto& hook : post) results = hook.call(std::move(results), kept);
+        }
+      }
+    }
+    for (size_t i = 0; i < node->edges.size(); i++) {
+      const Edge& e = node->edges[i];
+      if (!e) continue;
+      Node* next = e.node.get();
+      if (i < results.size() && results[i].defined()) {
+        auto& buffer = buffer_of(next);
+        accumulate(buffer[e.input_nr], fit(std::move(results[i]), next->outputs[e.input_nr], *node));
+      }
+      if (--dependencies_[next] == 0 && queued_.insert(next).second) ready.push({next});
+    }
+  }
+
+  // Hooks of a leaf live in its tensor; autograd.grad runs them as backward does.
+  Grads leaf_hooks(Node& node, Grads grads) {
+    auto* leaf = dynamic_cast<AccumulateGrad*>(&node);
+    if (!leaf || !grads[0].defined()) return grads;
+    auto hooks = meta_of(leaf->variable).hooks;
+    for (auto& hook : hooks)
+      if (Tensor changed = hook.call(grads[0]); changed.defined()) grads[0] = changed;
+    return grads;
+  }
+
+  void capture(Node* node, const Grads& grads) {
+    if (!capture_nodes_.count(node)) return;
+    for (size_t i = 0; i < captures_.size(); i++)
+      if (captures_[i].node == node) captured_[i] = grads[captures_[i].input_nr];
+  }
+
+  Grads finish(const TensorList& inputs) {
+    if (options_.accumulate) return {};
+    Grads out;
+    for (size_t i = 0; i < inputs.size(); i++) {
+      auto it = captured_.find(i);
+      Tensor g = it == captured_.end() ? Tensor() : it->second;
+      check(g.defined() || options_.allow_unused,
+            "One of the differentiated Tensors appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior. (input ", i, ")");
+      out.push_back(g);
+    }
+    return out;
+  }
+
+  BackwardOptions options_;
+  std::unordered_map<Node*, Grads> buffers_;
+  std::unordered_map<Node*, int64_t> dependencies_;
+  std::unordered_set<Node*> seen_, queued_, needed_, capture_nodes_;
+  std::vector<Node*> order_;
+  std::vector<Capture> captures_;
+  std::unordered_map<size_t, Tensor> captured_;
+  std::vector<Ref<Node>> keep_;
+  bool selective_ = false;
+};
+
+}  // namespace
+
+void queue_callback(std::function<void()> call) {
+  check(callbacks != nullptr, "Final callbacks can only be installed during backward pass.");
+  callbacks->push_back(std::move(call));
+}
+
+Grads run_backward(const TensorList& roots, const Grads& root_grads, const TensorList& inputs,
+                   const BackwardOptions& options) {
+  std::vector<std::function<void()>> pending;
+  Scoped<std::vector<std::function<void()>>*> scope(callbacks, callbacks ? callbacks : &pending);
+  Grads out = Backward(options).run(roots, root_grads, inputs);
+  for (size_t i = 0; i < pending.size(); i++) pending[i]();
+  return out;
+}
+
+}  // namespace flambeau

@@ -1,0 +1,63 @@
+#include "autograd/formulas.h"
+
+namespace flambeau::formulas {
+using namespace ops;
+
+Dims inverse_permutation(const Dims& dims) {
+  Dims out = dims;
+  for (size_t i = 0; i < dims.size(); i++) out[size_t(wrap_dim(dims[i], int64_t(dims.size())))] = int64_t(i);
+  return out;
+}
+
+TensorList cat_grads(const Tensor& grad, const std::vector<Dims>& shapes, int64_t dim) {
+  TensorList out;
+  int64_t at = 0, d = wrap_dim(dim, grad.dim());
+  for (auto& shape : shapes) {
+    if (shape.size() == 1 && shape[0] == 0) {
+      out.push_back(zeros(shape, grad.dtype(), grad.device()));
+      continue;
+    }
+    out.push_back(narrow(grad, d, at, shape[size_t(d)]));
+    at += shape[size_t(d)];
+  }
+  return out;
+}
+
+Tensor select_grad(const Tensor& grad, const Dims& sizes, int64_t dim, int64_t index) {
+  Tensor out = zeros(sizes, grad.dtype(), grad.device());
+  copy_(select(out, dim, index), grad, false);
+  return out;
+}
+
+Tensor slice_grad(const Tensor& grad, const Dims& sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  Tensor out = zeros(sizes, grad.dtype(), grad.device());
+  copy_(slice(out, dim, start, end, step), grad, false);
+  return out;
+}
+
+Tensor repeat_grad(const Tensor& grad, const Dims& sizes, const Dims& repeats) {
+  size_t lead = repeats.size() - sizes.size();
+  Dims split, sum_dims;
+  for (size_t i = 0; i < repeats.size(); i++) {
+    sum_dims.push_back(int64_t(split.size()));
+    split.push_back(repeats[i]);
+    split.push_back(i < lead ? 1 : sizes[i - lead]);
+  }
+  if (sum_dims.empty()) return grad;
+  if (product(repeats) == 0) return zeros(sizes, grad.dtype(), grad.device());
+  Dims once = split;
+  for (int64_t d : sum_dims) once[size_t(d)] = 1;
+  return reshape(sum_to_size(reshape(grad, split), once), sizes);
+}
+
+Tensor split_grads(const TensorList& grads, const Dims&, int64_t dim) { return cat(grads, dim); }
+Tensor unbind_grads(const TensorList& grads, int64_t dim) { return stack(grads, dim); }
+
+Tensor index_grad(const Tensor& grad, const Dims& sizes, const std::vector<OptTensor>& indices) {
+  Tensor out = zeros(sizes, grad.dtype(), grad.device());
+  return index_put_(out, indices, grad, true);
+}
+
+Tensor to_real_if(const Tensor& grad, DType dtype) { return grad.is_complex() && !is_complex(dtype) ? real(grad) : grad; }
+
+}  // namespace flambeau::formulas

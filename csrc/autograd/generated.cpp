@@ -1,0 +1,39 @@
+#include "autograd/generated.h"
+
+namespace flambeau {
+
+void fill_undefined(Node& node, Grads& grads) {
+  grads.resize(node.outputs.size());
+  for (size_t i = 0; i < grads.size(); i++)
+    if (!grads[i].defined()) {
+      const OutputMeta& m = node.outputs[i];
+      grads[i] = empty(m.sizes, is_differentiable(m.dtype) ? m.dtype : DType::Float32, m.device);
+      fill_kernel(grads[i], 0);
+    }
+}
+
+void check_inplace_result(const char* op, const Tensor& self, const Tensor& result) {
+  check(equal(self.sizes(), result.sizes()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
+        result.sizes(), " (", op, ")");
+  check(can_cast(result.dtype(), self.dtype()), "result type ", result.dtype(), " can't be cast to the desired output type ",
+        self.dtype(), " (", op, ")");
+}
+
+void write_out(const char* op, const Tensor& out, const Tensor& result) {
+  check(out.device() == result.device(), op, ": Expected out tensor to have device ", result.device(), ", but got ", out.device(), " instead");
+  prepare_out(op, out, result.sizes(), result.dtype());
+  copy_kernel(out, result);
+  bump_version(out, op);
+}
+
+void mark_view(const Tensor& result, const Tensor& base, const char* op, bool several) {
+  if (result.is_same(base) || !is_differentiable(base.dtype())) return;
+  if (thread_state.inference_mode || base->inference) return;
+  if (!grad_enabled()) {
+    if (base->requires_grad) set_view(result, base, op, true);
+    return;
+  }
+  set_view(result, base, op, several);
+}
+
+}  // namespace flambeau

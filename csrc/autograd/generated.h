@@ -1,0 +1,29 @@
+// What the generated dispatch files include: nodes, kernels, formulas.
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "autograd/formulas.h"
+#include "autograd/node.h"
+#include "dispatch/entry.h"
+#include "dispatch/promotion.h"
+#include "kernels/pointwise.h"
+#include "kernels/targets.h"
+#include "ops/all.h"
+
+namespace flambeau {
+
+// Zeros for the outputs of a node whose gradient did not arrive.
+void fill_undefined(Node& node, Grads& grads);
+// out= with gradients is refused.
+inline void check_out_grad(const char* op, bool wants) {
+  if (wants) [[unlikely]]
+    fail(op, "(): functions with out=... arguments don't support automatic differentiation, but one of the "
+         "arguments requires grad.");
+}
+void check_inplace_result(const char* op, const Tensor& self, const Tensor& result);
+void write_out(const char* op, const Tensor& out, const Tensor& result);
+// View bookkeeping after a view operator.
+void mark_view(const Tensor& result, const Tensor& base, const char* op, bool several = false);
+
+}  // namespace flambeau

@@ -1,0 +1,310 @@
+#include "autograd/node.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "autograd/history.h"
+#include "kernels/pointwise.h"
+#include "ops/all.h"
+#include "runtime/allocator.h"
+
+namespace flambeau {
+
+std::string (*describe_call_site)(CallSite) = [](CallSite) { return std::string(); };
+
+namespace {
+thread_local uint64_t sequence_counter __attribute__((tls_model("initial-exec"))) = 0;
+std::atomic<uint64_t> hook_ids{1};
+}  // namespace
+
+uint64_t next_hook_id() { return hook_ids.fetch_add(1); }
+
+void* Node::operator new(size_t bytes) { return allocate(bytes); }
+void Node::operator delete(void* p, size_t bytes) { deallocate(p, bytes); }
+
+Node::Node() : sequence(sequence_counter++), site(current_call_site()) {}
+
+uint32_t Node::add_output(const Tensor& t) {
+  outputs.push_back({t.sizes(), t.dtype(), t.device()});
+  return uint32_t(outputs.size() - 1);
+}
+
+// A node that dies hands its edges to a queue of this thread instead of releasing them in its own
+// destructor, so that a chain of any length is freed in a loop.
+void Node::destroy() noexcept {
+  static thread_local std::vector<Node*>* queue = nullptr;
+  if (queue) {
+    queue->push_back(this);
+    return;
+  }
+  std::vector<Node*> pending{this};
+  queue = &pending;
+  while (!pending.empty()) {
+    Node* node = pending.back();
+    pending.pop_back();
+    delete node;  // releases edges and saved tensors; nodes that reach zero are queued
+  }
+  queue = nullptr;
+}
+
+// ---- saved values ----------------------------------------------------------------------------------
+
+void SavedTensor::save(const Tensor& t, bool output, const Node*) {
+  released_ = false;
+  if (!t.defined()) return;
+  version_ = t.version();
+  output_ = output;
+  AutogradMeta* meta = meta_if(t);
+  if (output) {
+    tensor_ = detach(t);
+    output_nr_ = meta ? meta->output_nr : 0;
+    return;
+  }
+  version_counter(t);
+  tensor_ = t;
+  if (meta && meta->grad_fn) {
+    // An alias with its own record: a later in-place change of `t` must not make a cycle.
+    Ref<Node> fn = grad_fn(t);
+    tensor_ = detach(t);
+    auto& own = meta_of(tensor_);
+    own.grad_fn = std::move(fn);
+    own.output_nr = meta->output_nr;
+    tensor_->requires_grad = true;
+  }
+}
+
+Tensor SavedTensor::get(Node& owner) const {
+  if (released_) [[unlikely]]
+    fail("Trying to backward through the graph a second time (or directly access saved tensors after "
+         "they have already been freed). Saved intermediate values of the graph are freed when you "
+         "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+         "through the graph a second time or if you need to access saved tensors after calling "
+         "backward. (at ", owner.name(), describe_call_site(owner.site), ")");
+  if (!tensor_.defined()) return tensor_;
+  if (tensor_.version() != version_) [[unlikely]] {
+    const auto& counter = version_counter(tensor_);
+    std::string saver(owner.name());
+    fail("one of the variables needed for gradient computation has been modified by an inplace "
+         "operation: a tensor of shape ", tensor_.sizes(), " (", info(tensor_.dtype()).name, ") was saved by ",
+         saver, describe_call_site(owner.site), output_ ? " as its result" : "",
+         " at version ", version_, " and is at version ", counter.version, " now; the last change was by '",
+         counter.op ? counter.op : "?", "'", describe_call_site(counter.site),
+         ". Hint: make a copy first (clone()), or use the out-of-place form of that operation.");
+  }
+  if (!output_) return tensor_;
+  Tensor out = detach(tensor_);
+  auto& meta = meta_of(out);
+  meta.grad_fn = Ref<Node>(&owner);
+  meta.output_nr = output_nr_;
+  out->requires_grad = true;
+  return out;
+}
+
+void SavedList::save(const TensorList& list) {
+  items_.resize(list.size());
+  for (size_t i = 0; i < list.size(); i++) items_[i].save(list[i]);
+}
+TensorList SavedList::get(Node& owner) const {
+  TensorList out;
+  for (auto& s : items_) out.push_back(s.get(owner));
+  return out;
+}
+void SavedList::reset() {
+  for (auto& s : items_) s.reset();
+}
+
+// ---- records ---------------------------------------------------------------------------------------
+
+AutogradMeta::~AutogradMeta() = default;
+
+AutogradMeta& meta_of(const Tensor& t) {
+  if (!t->autograd) t->autograd = std::make_unique<AutogradMeta>();
+  return *static_cast<AutogradMeta*>(t->autograd.get());
+}
+
+Tensor detach(const Tensor& t) { return alias(t, t.sizes(), t.strides(), t.offset()); }
+
+Tensor data_alias(const Tensor& t) {
+  return from_storage(t.storage(), t.sizes(), t.strides(), t.offset(), t.dtype());
+}
+
+void set_data(const Tensor& t, const Tensor& source) {
+  check(t.is_same(source) || source->device.type == t->device.type || true, "");
+  t->storage = source->storage;
+  t->dtype = source->dtype;
+  t->device = source->device;
+  t->set_geometry(source.sizes(), source.strides(), source.offset());
+  if (auto* meta = meta_if(t))
+    if (meta->accumulator) meta->accumulator->outputs[0] = {t.sizes(), t.dtype(), t.device()};
+}
+
+bool is_leaf(const Tensor& t) {
+  auto* meta = meta_if(t);
+  return !meta || !meta->grad_fn;
+}
+
+Ref<Node> grad_fn(const Tensor& t) {
+  auto* meta = meta_if(t);
+  if (!meta) return nullptr;
+  if (meta->view) {
+    ViewInfo& view = *meta->view;
+    // The base (or another view of it) was changed in place and now has history: this view's own
+    // history is "the same elements of the base as it is now".
+    if (view.version != t.version() && view.base->requires_grad && grad_enabled()) {
+      auto* base_meta = meta_if(view.base);
+      if (base_meta && base_meta->grad_fn) {
+        meta->grad_fn = make_strided_view_node(t, view.base);
+        meta->output_nr = 0;
+        t->requires_grad = true;
+      }
+      view.version = t.version();
+    }
+  }
+  return meta->grad_fn;
+}
+
+Edge gradient_edge(const Tensor& t) {
+  if (Ref<Node> fn = grad_fn(t)) return {std::move(fn), meta_if(t)->output_nr};
+  auto* meta = meta_if(t);
+  if (!meta || !meta->requires_grad) return {};
+  static std::mutex lock;  // the accumulator pointer is weak: make and look up under one lock
+  std::lock_guard guard(lock);
+  if (!meta->accumulator) {
+    auto node = make_ref<AccumulateGrad>(t);
+    meta->accumulator = node.get();
+    return {node, 0};
+  }
+  return {Ref<Node>(meta->accumulator), 0};
+}
+
+void set_history(const Tensor& result, const Ref<Node>& node) {
+  if (!result.defined() || !is_differentiable(result.dtype())) {
+    if (result.defined()) node->add_output(result);
+    return;
+  }
+  auto& meta = meta_of(result);
+  meta.output_nr = node->add_output(result);
+  meta.grad_fn = node;
+  result->requires_grad = true;
+}
+
+void set_requires_grad(const Tensor& t, bool value) {
+  if (value)
+    check(is_differentiable(t.dtype()),
+          "only Tensors of floating point and complex dtype can require gradients, got ", t.dtype());
+  if (!is_leaf(t)) {
+    check(value, "you can only change requires_grad flags of leaf variables. If you want to use a "
+                 "computed variable in a subgraph that doesn't require differentiation use "
+                 "var_no_grad = var.detach().");
+    return;
+  }
+  if (!value && !t->autograd) return;
+  check(!(value && t->inference && !thread_state.inference_mode),
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  meta_of(t).requires_grad = value;
+  t->requires_grad = value;
+}
+
+void set_view(const Tensor& result, const Tensor& base, const char* op, bool no_inplace) {
+  auto* base_meta = meta_if(base);
+  // Only a base that has, or may get, a history needs to know its views.
+  auto& meta = meta_of(result);
+  meta.view = std::make_unique<ViewInfo>();
+  if (base_meta && base_meta->view) {
+    meta.view->base = base_meta->view->base;
+    meta.view->no_inplace = base_meta->view->no_inplace;
+  } else {
+    meta.view->base = base;
+  }
+  meta.view->no_inplace |= no_inplace;
+  meta.view->version = result.version();
+  meta.view->op = op;
+}
+
+void check_inplace(const Tensor& self, const char* op) {
+  check(!self->inference || thread_state.inference_mode || !grad_enabled(),
+        op, ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+        "clone to get a normal tensor before doing inplace update.");
+  if (!self->requires_grad && !self->autograd) return;
+  auto* meta = meta_if(self);
+  if (!grad_enabled()) return;
+  if (meta && meta->view) {
+    const Tensor& base = meta->view->base;
+    if (base->requires_grad && is_leaf(base))
+      fail("a view of a leaf Variable that requires grad is being used in an in-place operation (",
+           op, "). Use torch.no_grad() around it, or clone() first.");
+    if (meta->view->no_inplace && (self->requires_grad || base->requires_grad))
+      fail("Output of ", meta->view->op, " is a view and is being modified inplace by '", op,
+           "'. This view is the output of a function that returns multiple views (or was made under "
+           "no_grad). Such functions do not allow the output views to be modified inplace. You should "
+           "replace the inplace operation by an out-of-place one.");
+    return;
+  }
+  if (self->requires_grad && is_leaf(self))
+    fail("a leaf Variable that requires grad is being used in an in-place operation (", op,
+         "). Use torch.no_grad() around it, or work on a clone().");
+}
+
+void rebase_history(const Tensor& self, const Ref<Node>& node) {
+  auto* meta = meta_if(self);
+  if (meta && meta->view) {
+    const Tensor base = meta->view->base;
+    node->add_output(self);
+    Ref<Node> slices = make_copy_slices(self, base, node);
+    auto& base_meta = meta_of(base);
+    base_meta.grad_fn = slices;
+    base_meta.output_nr = slices->add_output(base);
+    base->requires_grad = true;
+    meta->grad_fn = make_strided_view_node(self, base);
+    meta->output_nr = 0;
+    self->requires_grad = true;
+    meta->view->version = self.version();
+    return;
+  }
+  set_history(self, node);
+}
+
+// ---- leaves ------------------------------------------------------------------------------------------
+
+AccumulateGrad::AccumulateGrad(const Tensor& v) : variable(v) {
+  sequence = UINT64_MAX;  // leaves first: gradients are freed as soon as they are complete
+  add_output(v);
+}
+
+AccumulateGrad::~AccumulateGrad() {
+  if (auto* meta = meta_if(variable)) meta->accumulator = nullptr;
+}
+
+Grads AccumulateGrad::apply(Grads grads) {
+  Tensor g = grads[0];
+  if (!g.defined()) return {};
+  auto& meta = meta_of(variable);
+  // copied: a hook may remove itself
+  auto leaf_hooks = meta.hooks;
+  for (auto& hook : leaf_hooks)
+    if (Tensor changed = hook.call(g); changed.defined()) g = changed;
+  grads.clear();
+  if (!meta.grad.defined()) {
+    bool steal = !grad_enabled() && g->use_count() == 1 && g->storage->use_count() == 1 &&
+                 (g.is_contiguous() || equal(g.strides(), variable.strides()));
+    if (grad_enabled()) meta.grad = ops::clone(g);
+    else if (steal) meta.grad = g;
+    else {
+      Tensor own = empty_strided(g.sizes(), is_non_overlapping_and_dense(variable.sizes(), variable.strides())
+                                     ? IntSpan(variable.strides())
+                                     : IntSpan(contiguous_strides(g.sizes())),
+                                 g.dtype(), g.device());
+      if (!own.is_meta()) copy_kernel(own, g);
+      meta.grad = own;
+    }
+  } else if (grad_enabled()) {
+    meta.grad = ops::add(meta.grad, g, 1);
+  } else {
+    ops::add_(meta.grad, g, 1);
+  }
+  auto after = meta.post_accumulate;
+  for (auto& hook : after) hook.second(variable);
+  return {};
+}
+
+}  // namespace flambeau

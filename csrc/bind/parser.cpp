@@ -1,0 +1,293 @@
+#include "bind/parser.h"
+
+#include <algorithm>
+
+#include "bind/convert.h"
+#include "bind/tensor_type.h"
+
+namespace flambeau::bind {
+
+thread_local bool torch_function_enabled = true;
+
+namespace {
+
+bool is_integer(PyObject* o) {
+  if (PyLong_Check(o)) return true;
+  if (is_tensor(o)) {
+    const Tensor& t = as_tensor(o);
+    return t.numel() == 1 && category(t.dtype()) <= Category::Integral;
+  }
+  return PyIndex_Check(o) && !PySequence_Check(o);
+}
+
+bool is_sequence(PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); }
+
+template <class F>
+bool all_items(PyObject* o, F&& f) {
+  PyObject** items = PySequence_Fast_ITEMS(o);
+  for (Py_ssize_t i = 0, n = PySequence_Fast_GET_SIZE(o); i < n; i++)
+    if (!f(items[i])) return false;
+  return true;
+}
+
+const char* kind_name(Kind k) {
+  switch (k) {
+    case Kind::Tensor: case Kind::OptTensor: case Kind::Out: return "Tensor";
+    case Kind::TensorList: case Kind::OptTensorList: case Kind::OutTuple: return "tuple of Tensors";
+    case Kind::Operand: return "Tensor or Number";
+    case Kind::Scalar: case Kind::OptScalar: return "Number";
+    case Kind::Int: case Kind::OptInt: return "int";
+    case Kind::Ints: case Kind::OptInts: return "tuple of ints";
+    case Kind::Float: case Kind::OptFloat: return "float";
+    case Kind::Bool: case Kind::OptBool: return "bool";
+    case Kind::Str: case Kind::OptStr: return "str";
+    case Kind::DType: case Kind::OptDType: return "torch.dtype";
+    case Kind::OptDevice: return "torch.device";
+    case Kind::OptLayout: return "torch.layout";
+    case Kind::OptMemoryFormat: return "torch.memory_format";
+    default: return "torch.Generator";
+  }
+}
+
+bool optional(const Param& p) {
+  switch (p.kind) {
+    case Kind::OptTensor: case Kind::OptScalar: case Kind::OptInt: case Kind::OptInts: case Kind::OptFloat:
+    case Kind::OptBool: case Kind::OptStr: case Kind::OptDType: case Kind::OptDevice: case Kind::OptLayout:
+    case Kind::OptMemoryFormat: case Kind::OptGenerator: case Kind::Out: case Kind::OutTuple: return true;
+    default: return false;
+  }
+}
+
+PyObject* interned(Param& p) {
+  if (!p.interned) p.interned = PyUnicode_InternFromString(p.name);
+  return p.interned;
+}
+
+// Names that NumPy users write.
+const char* numpy_name(const char* name) {
+  std::string_view n(name);
+  if (n == "dim") return "axis";
+  if (n == "keepdim") return "keepdims";
+  if (n == "input") return "x";
+  if (n == "other") return "x2";
+  return nullptr;
+}
+
+int find_keyword(const Signature& s, int from, PyObject* name) {
+  for (int i = from; i < s.count; i++)
+    if (interned(s.params[i]) == name) return i;
+  for (int i = from; i < s.count; i++)
+    if (PyUnicode_Compare(interned(s.params[i]), name) == 0) return i;
+  for (int i = from; i < s.count; i++)
+    if (const char* alias = numpy_name(s.params[i].name); alias && PyUnicode_CompareWithASCIIString(name, alias) == 0)
+      return i;
+  return -1;
+}
+
+}  // namespace
+
+struct Bound::Try {
+  Bound& b;
+
+  bool tensor(PyObject* o) {
+    if (is_plain_tensor(o)) return true;
+    if (torch_function_enabled && has_override(o)) {
+      auto& list = b.overriders_;
+      if (std::find(list.begin(), list.end(), o) == list.end()) list.push_back(o);
+      return true;
+    }
+    return is_tensor(o);
+  }
+  bool integers(PyObject* o, const Param& p) {
+    if (is_sequence(o)) {
+      if (p.expand && PySequence_Fast_GET_SIZE(o) != p.expand && PySequence_Fast_GET_SIZE(o) != 1) return false;
+      return all_items(o, is_integer);
+    }
+    return is_integer(o) && !PyBool_Check(o);
+  }
+  bool accepts(PyObject* o, const Param& p) {
+    switch (p.kind) {
+      case Kind::Tensor: case Kind::OptTensor: case Kind::Out: return tensor(o);
+      case Kind::Operand: return tensor(o) || is_number(o);
+      case Kind::Scalar: case Kind::OptScalar:
+        return is_number(o) || (is_tensor(o) && as_tensor(o).dim() == 0);
+      case Kind::Int: case Kind::OptInt: return is_integer(o);
+      case Kind::Ints: case Kind::OptInts: return integers(o, p);
+      case Kind::Float: case Kind::OptFloat:
+        return (is_number(o) && !PyComplex_Check(o)) || (is_tensor(o) && as_tensor(o).dim() == 0);
+      case Kind::Bool: case Kind::OptBool: return PyBool_Check(o) || is_numpy_bool(o);
+      case Kind::Str: case Kind::OptStr: return PyUnicode_Check(o);
+      case Kind::DType: case Kind::OptDType: return is_dtype(o);
+      case Kind::OptDevice: return is_device(o);
+      case Kind::OptLayout: return is_layout(o);
+      case Kind::OptMemoryFormat: return is_memory_format(o);
+      case Kind::OptGenerator: return is_generator(o);
+      case Kind::TensorList: case Kind::OutTuple:
+        return is_sequence(o) && all_items(o, [&](PyObject* x) { return tensor(x); });
+      case Kind::OptTensorList:
+        return is_sequence(o) && all_items(o, [&](PyObject* x) { return x == Py_None || tensor(x); });
+    }
+    return false;
+  }
+};
+
+bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                    PyObject* kwnames, std::string* why) {
+  Try check{*this};
+  for (int i = 0; i < s.count; i++) at[i] = nullptr;
+  int slot = 0;
+  if (self) at[slot++] = self;
+  auto refuse = [&](int i, PyObject* o) {
+    if (why)
+      *why = cat_text("argument '", s.params[i].name, "' (position ", i + (self ? 0 : 1), ") must be ",
+                      kind_name(s.params[i].kind), ", not ", Py_TYPE(o)->tp_name);
+    return false;
+  };
+  for (Py_ssize_t i = 0; i < n; i++, slot++) {
+    if (slot == s.variadic && (is_integer(args[i]) && !is_sequence(args[i])) && slot < s.positional) {
+      bool all = true;
+      for (Py_ssize_t j = i; j < n; j++) all &= is_integer(args[j]);
+      if (all) {
+        if (!packed || PyTuple_GET_SIZE(packed.get()) != n - i) {
+          packed = Object(must(PyTuple_New(n - i)));
+          for (Py_ssize_t j = i; j < n; j++) PyTuple_SET_ITEM(packed.get(), j - i, incref(args[j]));
+        }
+        at[slot] = packed.get();
+        break;
+      }
+    }
+    if (slot >= s.positional) {
+      if (why) *why = cat_text("takes ", int(s.positional), " positional arguments but ", n + (self ? 1 : 0), " were given");
+      return false;
+    }
+    at[slot] = args[i];
+  }
+  if (s.count && s.variadic == 1 && self && n == 0 && !kwnames && !at[1] && s.params[1].required) {
+    packed = Object(must(PyTuple_New(0)));  // x.permute() of a 0-d tensor
+    at[1] = packed.get();
+  }
+  if (kwnames) {
+    for (Py_ssize_t k = 0, m = PyTuple_GET_SIZE(kwnames); k < m; k++) {
+      PyObject* name = PyTuple_GET_ITEM(kwnames, k);
+      int i = find_keyword(s, self ? 1 : 0, name);
+      if (i < 0) {
+        if (why) *why = cat_text("got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
+        return false;
+      }
+      if (at[i]) {
+        if (why) *why = cat_text("argument for '", s.params[i].name, "' given twice (by position and by keyword)");
+        return false;
+      }
+      at[i] = args[n + k];
+      if (at[i] == Py_None && !optional(s.params[i])) return refuse(i, at[i]);
+    }
+  }
+  for (int i = 0; i < s.count; i++) {
+    PyObject* o = at[i];
+    const Param& p = s.params[i];
+    if (o && o == Py_None && optional(p)) {
+      at[i] = nullptr;
+      continue;
+    }
+    if (!o) {
+      if (p.required) {
+        if (why) *why = cat_text("missing required argument '", p.name, "' (position ", i + (self ? 0 : 1), ")");
+        return false;
+      }
+      continue;
+    }
+    if (!check.accepts(o, p)) return refuse(i, o);
+  }
+  return true;
+}
+
+Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  for (int k = 0; k < c.count; k++) {
+    if (!overriders_.empty()) overriders_.clear();
+    if (attempt(c.signatures[k], self, args, n, kwnames, nullptr)) {
+      which = k;
+      break;
+    }
+  }
+  if (which < 0) [[unlikely]] {
+    std::string text = cat_text(c.name, "(): ");
+    if (c.count == 1) {
+      std::string why;
+      attempt(c.signatures[0], self, args, n, kwnames, &why);
+      fail<TypeError>(text, why);
+    }
+    text += "got (";
+    for (Py_ssize_t i = 0; i < n; i++) text += cat_text(i ? ", " : "", Py_TYPE(args[i])->tp_name);
+    if (kwnames)
+      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
+        text += cat_text(n + k ? ", " : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k)), "=", Py_TYPE(args[n + k])->tp_name);
+    text += "), which is an invalid combination of arguments; expected one of:";
+    for (int k = 0; k < c.count; k++) {
+      std::string why;
+      attempt(c.signatures[k], self, args, n, kwnames, &why);
+      text += cat_text("\n * ", c.signatures[k].text, "\n      ", why);
+    }
+    fail<TypeError>(text);
+  }
+  if (overriders_.empty()) [[likely]]
+    return;
+  Py_ssize_t lead = self ? 1 : 0;
+  Object tuple(must(PyTuple_New(n + lead)));
+  if (self) PyTuple_SET_ITEM(tuple.get(), 0, incref(self));
+  for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(tuple.get(), i + lead, incref(args[i]));
+  Object kwargs(must(PyDict_New()));
+  if (kwnames)
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
+      must(PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(kwnames, k), args[n + k]));
+  result = must(call_override(overriders_, self ? c.method : c.function, tuple.get(), kwargs.get()));
+  done = true;
+}
+
+bool has_override(PyObject* o) {
+  static PyObject* name = PyUnicode_InternFromString("__torch_function__");
+  static PyObject* disabled = PyUnicode_InternFromString("_disabled_torch_function_impl");
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == tensor_type || type == parameter_type || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+      PyUnicode_CheckExact(o) || PyBool_Check(o) || o == Py_None || PyTuple_CheckExact(o) || PyList_CheckExact(o))
+    return false;
+  PyObject* found = _PyType_Lookup(type, name);
+  if (!found) return false;
+  // The marker function that classes assign to opt out.
+  Object n(PyObject_GetAttrString(found, "__name__"));
+  if (!n) {
+    PyErr_Clear();
+    return true;
+  }
+  return PyUnicode_Compare(n.get(), disabled) != 0;
+}
+
+PyObject* call_override(const std::vector<PyObject*>& objects, PyObject* function, PyObject* args,
+                        PyObject* kwargs) {
+  // Unique types, subclasses before their bases, otherwise in order.
+  std::vector<PyObject*> order;
+  for (PyObject* o : objects) {
+    bool seen = false;
+    for (PyObject* p : order) seen |= Py_TYPE(p) == Py_TYPE(o);
+    if (seen) continue;
+    size_t at = order.size();
+    for (size_t i = 0; i < order.size(); i++)
+      if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(order[i]))) {
+        at = i;
+        break;
+      }
+    order.insert(order.begin() + long(at), o);
+  }
+  Object types(must(PyTuple_New(Py_ssize_t(order.size()))));
+  for (size_t i = 0; i < order.size(); i++)
+    PyTuple_SET_ITEM(types.get(), Py_ssize_t(i), incref(reinterpret_cast<PyObject*>(Py_TYPE(order[i]))));
+  for (PyObject* o : order) {
+    Object method(must(PyObject_GetAttrString(o, "__torch_function__")));
+    Object result(must(PyObject_CallFunctionObjArgs(method.get(), function ? function : Py_None, types.get(), args, kwargs, nullptr)));
+    if (result.get() != Py_NotImplemented) return result.release();
+  }
+  Object name(function ? PyObject_GetAttrString(function, "__name__") : PyUnicode_FromString("?"));
+  fail<TypeError>("no implementation found for '", PyUnicode_AsUTF8(must(name.get())),
+                  "' on types that implement __torch_function__");
+}
+
+}  // namespace flambeau::bind

@@ -1,0 +1,524 @@
+#include "bind/tensor_type.h"
+
+#include <structmember.h>
+
+#include <cstring>
+#include <unordered_map>
+
+#include "autograd/node.h"
+#include "bind/autograd_type.h"
+#include "bind/generated.h"
+#include "bind/indexing.h"
+#include "bind/interop.h"
+
+namespace flambeau::bind {
+
+PyTypeObject* tensor_type = nullptr;
+PyTypeObject* parameter_type = nullptr;
+
+namespace {
+
+// ---- object lifetime --------------------------------------------------------------------------------
+// A Python object holds its TensorImpl. When the last Python reference goes while C++ still holds the
+// impl (a saved tensor, a `.grad`) and the object carries state (attributes, weak references, a
+// subclass), the roles swap: the impl then owns the object, so that it comes back unchanged.
+
+constexpr int kFreeListSize = 64;
+PyTensor* free_list[kFreeListSize];
+int free_count = 0;
+
+PyTensor* of(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
+
+void release_object(void* object) {
+  WithGil gil;
+  auto* self = of(static_cast<PyObject*>(object));
+  new (&self->tensor) Tensor();  // the impl is going: forget it without counting down
+  Py_DECREF(self);
+}
+
+bool carries_state(PyTensor* self) {
+  return (self->dict && PyDict_GET_SIZE(self->dict) > 0) || self->weakrefs || Py_TYPE(self) != tensor_type;
+}
+
+void tensor_dealloc(PyObject* o) {
+  PyTensor* self = of(o);
+  TensorImpl* impl = self->tensor.impl();
+  if (impl && impl->use_count() > 1 && carries_state(self)) {
+    Py_SET_REFCNT(o, 1);
+    impl->owns_pyobject = true;
+    impl->release();  // our reference; the impl now holds us
+    if (!PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+    return;
+  }
+  PyObject_GC_UnTrack(o);
+  if (self->weakrefs) PyObject_ClearWeakRefs(o);
+  Py_CLEAR(self->dict);
+  if (impl) impl->pyobject = nullptr;
+  self->tensor.~Tensor();
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == tensor_type && free_count < kFreeListSize) {
+    free_list[free_count++] = self;
+    return;
+  }
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
+  PyTensor* self = of(o);
+  Py_VISIT(Py_TYPE(o));
+  // While the impl owns this object its attributes are reachable from C++: not garbage.
+  if (self->tensor.defined() && self->tensor->owns_pyobject) return 0;
+  Py_VISIT(self->dict);
+  return 0;
+}
+
+int tensor_clear(PyObject* o) {
+  Py_CLEAR(of(o)->dict);
+  return 0;
+}
+
+PyObject* allocate_object(PyTypeObject* type) {
+  if (type == tensor_type && free_count) {
+    PyTensor* self = free_list[--free_count];
+    _Py_NewReference(reinterpret_cast<PyObject*>(self));
+    self->dict = self->weakrefs = nullptr;
+    PyObject_GC_Track(self);
+    return reinterpret_cast<PyObject*>(self);
+  }
+  return must(type->tp_alloc(type, 0));
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    // Tensor(2, 3), Tensor([1., 2.]), Tensor(tensor): the legacy constructor, implemented in Python
+    static PyObject* legacy = nullptr;
+    if (!legacy) {
+      Object m(must(PyImport_ImportModule("flambeau._tensor")));
+      legacy = must(PyObject_GetAttrString(m.get(), "_legacy_new"));
+    }
+    Object with_type(must(PyTuple_New(PyTuple_GET_SIZE(args) + 1)));
+    PyTuple_SET_ITEM(with_type.get(), 0, incref(reinterpret_cast<PyObject*>(type)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+      PyTuple_SET_ITEM(with_type.get(), i + 1, incref(PyTuple_GET_ITEM(args, i)));
+    return must(PyObject_Call(legacy, with_type.get(), kwargs));
+  });
+}
+
+// ---- attributes ---------------------------------------------------------------------------------------
+
+const Tensor& self_of(PyObject* o) {
+  const Tensor& t = of(o)->tensor;
+  check(t.defined(), "this tensor object has no data any more");
+  return t;
+}
+
+template <auto F>
+PyObject* get(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* { return F(self_of(o)); });
+}
+
+#define GET(NAME, EXPRESSION) \
+  PyGetSetDef { NAME, get<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, nullptr, nullptr, nullptr }
+
+int set_requires_grad_attr(PyObject* o, PyObject* v, void*) {
+  return guarded_status([&] {
+    check<TypeError>(v && PyBool_Check(v), "requires_grad must be a bool");
+    set_requires_grad(self_of(o), v == Py_True);
+  });
+}
+
+int set_grad_attr(PyObject* o, PyObject* v, void*) {
+  return guarded_status([&] {
+    const Tensor& t = self_of(o);
+    if (!v || v == Py_None) {
+      if (auto* m = meta_if(t)) m->grad = Tensor();
+      return;
+    }
+    check<TypeError>(is_tensor(v), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(v)->tp_name);
+    const Tensor& g = as_tensor(v);
+    check(!g.is_same(t), "can't assign Variable as its own grad");
+    check(g.dtype() == t.dtype(), "assigned grad has data of a different type: expected ", t.dtype(), ", got ", g.dtype());
+    check(equal(g.sizes(), t.sizes()), "assigned grad has data of a different size: expected ", t.sizes(), ", got ", g.sizes());
+    meta_of(t).grad = g;
+  });
+}
+
+int set_data_attr(PyObject* o, PyObject* v, void*) {
+  return guarded_status([&] {
+    check<TypeError>(v && is_tensor(v), "Variable data has to be a tensor");
+    set_data(self_of(o), as_tensor(v));
+  });
+}
+
+PyObject* get_grad_fn(PyObject* o, void*) {
+  return guarded([&] { return wrap_node(grad_fn(self_of(o))); });
+}
+
+int set_part(PyObject* o, PyObject* v, void* which) {
+  return guarded_status([&] {
+    const Tensor& t = self_of(o);
+    Tensor part = which ? ops::imag(t) : ops::real(t);
+    if (v && is_tensor(v)) ops::copy_(part, as_tensor(v), false);
+    else ops::fill_(part, Operand(as_scalar(v)));
+  });
+}
+
+PyGetSetDef tensor_getset[] = {
+    GET("shape", t.sizes()),
+    GET("dtype", t.dtype()),
+    GET("device", t.device()),
+    GET("ndim", t.dim()),
+    GET("itemsize", t.itemsize()),
+    GET("nbytes", t.numel() * t.itemsize()),
+    GET("is_leaf", is_leaf(t)),
+    GET("is_cpu", t.device().type == DeviceType::CPU),
+    GET("is_cuda", t.device().type == DeviceType::CUDA),
+    GET("is_meta", t.is_meta()),
+    GET("is_sparse", false),
+    GET("is_sparse_csr", false),
+    GET("is_quantized", false),
+    GET("is_mkldnn", false),
+    GET("is_mps", false),
+    GET("is_xpu", false),
+    GET("is_xla", false),
+    GET("is_nested", false),
+    GET("_version", int64_t(t.version())),
+    GET("output_nr", int64_t(meta_if(t) ? meta_if(t)->output_nr : 0)),
+    GET("retains_grad", bool(meta_if(t) && meta_if(t)->retains_grad)),
+    GET("_base", (meta_if(t) && meta_if(t)->view ? meta_if(t)->view->base : Tensor())),
+    GET("T", ops::numpy_T(t)),
+    GET("mT", ops::mT(t)),
+    GET("H", ops::matrix_H(t)),
+    GET("mH", ops::mH(t)),
+    {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(t.requires_grad()); }>, set_requires_grad_attr, nullptr, nullptr},
+    {"grad", get<[](const Tensor& t) -> PyObject* { return wrap(meta_if(t) ? meta_if(t)->grad : Tensor()); }>, set_grad_attr, nullptr, nullptr},
+    {"data", get<[](const Tensor& t) -> PyObject* { return wrap(data_alias(t)); }>, set_data_attr, nullptr, nullptr},
+    {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
+    {"real", get<[](const Tensor& t) -> PyObject* { return wrap(ops::real(t)); }>, set_part, nullptr, nullptr},
+    {"imag", get<[](const Tensor& t) -> PyObject* { return wrap(ops::imag(t)); }>, set_part, nullptr, reinterpret_cast<void*>(1)},
+    {}};
+#undef GET
+
+// ---- operators -----------------------------------------------------------------------------------------
+
+enum Symbol { kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow, kMatmul, kAnd, kOr, kXor, kLshift, kRshift,
+              kLt, kLe, kEq, kNe, kGt, kGe, kNeg, kAbs, kInvert, kSymbols };
+const char* const kSymbolText[kSymbols] = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>",
+                                           "<", "<=", "==", "!=", ">", ">=", "neg", "abs", "invert"};
+FastCall forward_call[kSymbols], reflected_call[kSymbols], inplace_call[kSymbols];
+
+// A TypeError about a foreign operand lets Python ask the other side.
+PyObject* or_not_implemented(PyObject* result, PyObject* other) {
+  if (!result && PyErr_ExceptionMatches(PyExc_TypeError) && !is_tensor(other) && !is_number(other)) {
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return result;
+}
+
+template <int K>
+PyObject* binary(PyObject* a, PyObject* b) {
+  if (is_tensor(a)) {
+    // a subclass or duck type on the right with its own protocol is asked first by the parser
+    PyObject* args[] = {b};
+    return or_not_implemented(forward_call[K](a, args, 1, nullptr), b);
+  }
+  if (!reflected_call[K]) Py_RETURN_NOTIMPLEMENTED;
+  PyObject* args[] = {a};
+  return or_not_implemented(reflected_call[K](b, args, 1, nullptr), a);
+}
+
+template <int K>
+PyObject* in_place(PyObject* a, PyObject* b) {
+  if (!inplace_call[K]) return binary<K>(a, b);
+  PyObject* args[] = {b};
+  return or_not_implemented(inplace_call[K](a, args, 1, nullptr), b);
+}
+
+template <int K>
+PyObject* unary(PyObject* a) {
+  return forward_call[K](a, nullptr, 0, nullptr);
+}
+
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulo) {
+  if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<kPow>(a, b);
+}
+PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulo) {
+  if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return in_place<kPow>(a, b);
+}
+PyObject* positive(PyObject* a) { return incref(a); }
+
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  static const int symbol[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+  PyObject* args[] = {b};
+  return or_not_implemented(forward_call[symbol[op]](a, args, 1, nullptr), b);
+}
+
+int truth(PyObject* o) {
+  int value = -1;
+  guarded_status([&] {
+    const Tensor& t = self_of(o);
+    check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+    check(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+    value = ops::item(t).to_bool();
+  });
+  return value;
+}
+
+Scalar number_of(PyObject* o) { return ops::item(self_of(o)); }
+PyObject* to_float(PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    Scalar s = number_of(o);
+    check(!s.is_complex() || s.to_complex().imag() == 0, "value cannot be converted to type double without overflow");
+    return PyFloat_FromDouble(s.to_double());
+  });
+}
+PyObject* to_int(PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    Scalar s = number_of(o);
+    if (s.is_integral()) return PyLong_FromLongLong(s.to_int());
+    return must(PyLong_FromDouble(s.to_double()));
+  });
+}
+PyObject* to_index(PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = self_of(o);
+    check<TypeError>(category(t.dtype()) <= Category::Integral && t.numel() == 1,
+                     "only integer tensors of a single element can be converted to an index");
+    return PyLong_FromLongLong(ops::item(t).to_int());
+  });
+}
+PyObject* to_complex(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    auto z = number_of(o).to_complex();
+    return PyComplex_FromDoubles(z.real(), z.imag());
+  });
+}
+
+Py_ssize_t length(PyObject* o) {
+  Py_ssize_t n = -1;
+  guarded_status([&] {
+    const Tensor& t = self_of(o);
+    check<TypeError>(t.dim() > 0, "len() of a 0-d tensor");
+    n = t.sizes()[0];
+  });
+  return n;
+}
+
+PyObject* iterate(PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = self_of(o);
+    check<TypeError>(t.dim() > 0, "iteration over a 0-d tensor");
+    Object parts(must(wrap(ops::unbind(t, 0))));
+    return must(PyObject_GetIter(parts.get()));
+  });
+}
+
+Py_hash_t identity_hash(PyObject* o) { return _Py_HashPointer(o); }
+
+// ---- plain methods ---------------------------------------------------------------------------------------
+
+PyObject* size_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = self_of(o);
+    n += kw ? PyTuple_GET_SIZE(kw) : 0;
+    if (n == 0 || args[0] == Py_None) return wrap_size(t.sizes());
+    return PyLong_FromLongLong(t.size(as_int(args[0])));
+  });
+}
+PyObject* stride_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = self_of(o);
+    n += kw ? PyTuple_GET_SIZE(kw) : 0;
+    if (n) return PyLong_FromLongLong(t.stride(as_int(args[0])));
+    Object out(must(PyTuple_New(t.dim())));
+    for (int64_t i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(out.get(), i, PyLong_FromLongLong(t.strides()[size_t(i)]));
+    return out.release();
+  });
+}
+template <auto F>
+PyObject* no_argument(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* { return F(self_of(o)); });
+}
+#define PLAIN(NAME, EXPRESSION, DOC) \
+  PyMethodDef { NAME, no_argument<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, METH_NOARGS, DOC }
+
+PyObject* requires_grad_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
+  return guarded([&]() -> PyObject* {
+    n += kw ? PyTuple_GET_SIZE(kw) : 0;
+    set_requires_grad(self_of(o), n ? as_bool(args[0]) : true);
+    return incref(o);
+  });
+}
+PyObject* is_contiguous_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
+  return guarded([&]() -> PyObject* {
+    n += kw ? PyTuple_GET_SIZE(kw) : 0;
+    MemoryFormat f = MemoryFormat::Contiguous;
+    if (n) {
+      check<TypeError>(is_memory_format(args[0]), "is_contiguous(): memory_format must be a torch.memory_format");
+      f = as_memory_format(args[0]);
+    }
+    return wrap(self_of(o).is_contiguous(f));
+  });
+}
+PyObject* detach_in_place(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = self_of(o);
+    if (auto* m = meta_if(t)) {
+      check(!m->view, "Can't detach views in-place. Use detach() instead.");
+      m->grad_fn = nullptr;
+      m->requires_grad = false;
+      t->requires_grad = false;
+    }
+    return incref(o);
+  });
+}
+
+PyMethodDef tensor_methods[] = {
+    {"size", reinterpret_cast<PyCFunction>(size_method), METH_FASTCALL | METH_KEYWORDS, "size(dim=None) -> Size or int"},
+    {"stride", reinterpret_cast<PyCFunction>(stride_method), METH_FASTCALL | METH_KEYWORDS, "stride(dim=None) -> tuple or int"},
+    {"requires_grad_", reinterpret_cast<PyCFunction>(requires_grad_method), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"is_contiguous", reinterpret_cast<PyCFunction>(is_contiguous_method), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"detach_", detach_in_place, METH_NOARGS, nullptr},
+    {"__complex__", to_complex, METH_NOARGS, nullptr},
+    PLAIN("dim", t.dim(), "Number of dimensions."),
+    PLAIN("ndimension", t.dim(), nullptr),
+    PLAIN("numel", t.numel(), "Number of elements."),
+    PLAIN("nelement", t.numel(), nullptr),
+    PLAIN("element_size", t.itemsize(), "Bytes of one element."),
+    PLAIN("storage_offset", t.offset(), nullptr),
+    PLAIN("is_floating_point", t.is_floating(), nullptr),
+    PLAIN("is_complex", t.is_complex(), nullptr),
+    PLAIN("is_signed", (t.dtype() != DType::Bool && t.dtype() != DType::UInt8), nullptr),
+    PLAIN("is_inference", bool(t->inference), nullptr),
+    PLAIN("is_conj", false, nullptr),
+    PLAIN("is_neg", false, nullptr),
+    PLAIN("data_ptr", int64_t(reinterpret_cast<intptr_t>(t.is_meta() ? nullptr : t.bytes())), "Address of the first element."),
+    PLAIN("_is_view", bool(meta_if(t) && meta_if(t)->view), nullptr),
+};
+constexpr size_t kPlainMethods = sizeof(tensor_methods) / sizeof(PyMethodDef);
+#undef PLAIN
+
+PyMemberDef tensor_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
+    {}};
+
+void fill_operators() {
+  std::unordered_map<std::string, int> index;
+  for (int i = 0; i < kSymbols; i++) index[kSymbolText[i]] = i;
+  for (const FamilyTables* f = family_tables; f->functions; f++)
+    for (const OperatorSlot* s = f->operators; s->kind; s++) {
+      auto& table = s->kind[0] == 'o' ? forward_call : s->kind[0] == 'r' ? reflected_call : inplace_call;
+      table[index.at(s->symbol)] = s->call;
+    }
+}
+
+PyMethodDef* all_methods() {
+  auto* list = new std::vector<PyMethodDef>(tensor_methods, tensor_methods + kPlainMethods);
+  for (const FamilyTables* f = family_tables; f->functions; f++)
+    for (PyMethodDef* m = f->methods; m->ml_name; m++) list->push_back(*m);
+  for (PyMethodDef* m = interop_methods; m->ml_name; m++) list->push_back(*m);
+  for (PyMethodDef* m = autograd_methods; m->ml_name; m++) list->push_back(*m);
+  list->push_back({});
+  return list->data();
+}
+
+template <class F>
+PyType_Slot slot(int id, F* f) {
+  return {id, reinterpret_cast<void*>(f)};
+}
+
+}  // namespace
+
+PyObject* wrap(const Tensor& t) {
+  if (!t.defined()) Py_RETURN_NONE;
+  TensorImpl* impl = t.impl();
+  if (impl->pyobject) {
+    auto* o = static_cast<PyObject*>(impl->pyobject);
+    if (impl->owns_pyobject) {
+      // swap back: the object holds the impl again, and its one reference passes to the caller
+      impl->owns_pyobject = false;
+      impl->retain();
+      return o;
+    }
+    return incref(o);
+  }
+  PyObject* o = allocate_object(tensor_type);
+  new (&of(o)->tensor) Tensor(t);
+  impl->pyobject = o;
+  return o;
+}
+
+PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {
+  check(!t->pyobject, "this tensor already has a Python object");
+  PyObject* o = must(type->tp_alloc(type, 0));
+  new (&of(o)->tensor) Tensor(t);
+  t->pyobject = o;
+  return o;
+}
+
+PyTypeObject* make_tensor_type(PyObject* module) {
+  fill_operators();
+  TensorImpl::release_pyobject = release_object;
+  std::vector<PyType_Slot> slots = {
+      slot(Py_tp_new, tensor_new),
+      slot(Py_tp_dealloc, tensor_dealloc),
+      slot(Py_tp_traverse, tensor_traverse),
+      slot(Py_tp_clear, tensor_clear),
+      {Py_tp_getset, tensor_getset},
+      {Py_tp_members, tensor_members},
+      {Py_tp_methods, all_methods()},
+      slot(Py_tp_richcompare, compare),
+      slot(Py_tp_hash, identity_hash),
+      slot(Py_tp_iter, iterate),
+      slot(Py_mp_length, length),
+      slot(Py_mp_subscript, tensor_getitem),
+      slot(Py_mp_ass_subscript, tensor_setitem),
+      slot(Py_nb_add, binary<kAdd>),
+      slot(Py_nb_subtract, binary<kSub>),
+      slot(Py_nb_multiply, binary<kMul>),
+      slot(Py_nb_true_divide, binary<kDiv>),
+      slot(Py_nb_floor_divide, binary<kFloorDiv>),
+      slot(Py_nb_remainder, binary<kMod>),
+      slot(Py_nb_power, power),
+      slot(Py_nb_matrix_multiply, binary<kMatmul>),
+      slot(Py_nb_and, binary<kAnd>),
+      slot(Py_nb_or, binary<kOr>),
+      slot(Py_nb_xor, binary<kXor>),
+      slot(Py_nb_lshift, binary<kLshift>),
+      slot(Py_nb_rshift, binary<kRshift>),
+      slot(Py_nb_inplace_add, in_place<kAdd>),
+      slot(Py_nb_inplace_subtract, in_place<kSub>),
+      slot(Py_nb_inplace_multiply, in_place<kMul>),
+      slot(Py_nb_inplace_true_divide, in_place<kDiv>),
+      slot(Py_nb_inplace_floor_divide, in_place<kFloorDiv>),
+      slot(Py_nb_inplace_remainder, in_place<kMod>),
+      slot(Py_nb_inplace_power, power_in_place),
+      slot(Py_nb_inplace_and, in_place<kAnd>),
+      slot(Py_nb_inplace_or, in_place<kOr>),
+      slot(Py_nb_inplace_xor, in_place<kXor>),
+      slot(Py_nb_inplace_lshift, in_place<kLshift>),
+      slot(Py_nb_inplace_rshift, in_place<kRshift>),
+      slot(Py_nb_negative, unary<kNeg>),
+      slot(Py_nb_positive, positive),
+      slot(Py_nb_absolute, unary<kAbs>),
+      slot(Py_nb_invert, unary<kInvert>),
+      slot(Py_nb_bool, truth),
+      slot(Py_nb_int, to_int),
+      slot(Py_nb_float, to_float),
+      slot(Py_nb_index, to_index),
+      slot(Py_bf_getbuffer, tensor_getbuffer),
+      slot(Py_bf_releasebuffer, tensor_releasebuffer),
+      {0, nullptr}};
+  PyType_Spec spec{"flambeau.Tensor", sizeof(PyTensor), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+  tensor_type = reinterpret_cast<PyTypeObject*>(must(PyType_FromModuleAndSpec(module, &spec, nullptr)));
+  must(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)));
+  return tensor_type;
+}
+
+}  // namespace flambeau::bind

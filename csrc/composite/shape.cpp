@@ -1,0 +1,260 @@
+// Shape operators that are compositions of views and copies.
+#include "autograd/formulas.h"
+#include "autograd/node.h"
+#include "dispatch/promotion.h"
+#include "kernels/pointwise.h"
+#include "kernels/shape.h"
+#include "ops/all.h"
+
+namespace flambeau::ops {
+
+Tensor reshape(const Tensor& self, const Dims& shape) {
+  Dims want = infer_size(shape, self.numel(), "reshape");
+  if (view_strides(self.sizes(), self.strides(), want)) return view(self, want);
+  return view(clone(self, MemoryFormat::Contiguous), want);
+}
+
+Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
+  size_t a = size_t(wrap_dim(start_dim, self.dim())), b = size_t(wrap_dim(end_dim, self.dim()));
+  check(a <= b, "flatten() has invalid args: start_dim cannot come after end_dim");
+  if (self.dim() == 0) return reshape(self, Dims{1});
+  if (a == b) return self;
+  Dims shape;
+  int64_t merged = 1;
+  for (size_t i = 0; i < size_t(self.dim()); i++) {
+    if (i < a || i > b) shape.push_back(self.sizes()[i]);
+    else {
+      merged *= self.sizes()[i];
+      if (i == b) shape.push_back(merged);
+    }
+  }
+  return reshape(self, shape);
+}
+
+Tensor unflatten(const Tensor& self, int64_t dim, const Dims& sizes) {
+  size_t d = size_t(wrap_dim(dim, self.dim()));
+  check(!sizes.empty(), "unflatten: sizes must be non-empty");
+  int64_t known = 1;
+  bool hole = false;
+  for (int64_t s : sizes) {
+    hole |= s == -1;
+    known *= s == -1 ? 1 : s;
+  }
+  check(hole ? known != 0 && self.sizes()[d] % known == 0 : known == self.sizes()[d], "unflatten: Provided sizes ", sizes,
+        " don't multiply up to the size of dim ", d, " (", self.sizes()[d], ") in the input tensor");
+  Dims inner = infer_size(sizes, self.sizes()[d], "unflatten"), shape;
+  for (size_t i = 0; i < size_t(self.dim()); i++) {
+    if (i == d) for (int64_t s : inner) shape.push_back(s);
+    else shape.push_back(self.sizes()[i]);
+  }
+  return view(self, shape);
+}
+
+Tensor t(const Tensor& self) {
+  check(self.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(), "D");
+  return transpose(self, 0, self.dim() < 2 ? 0 : 1);
+}
+
+Tensor numpy_T(const Tensor& self) {
+  Dims dims;
+  for (int64_t d = self.dim(); d-- > 0;) dims.push_back(d);
+  return permute(self, dims);
+}
+
+Tensor mT(const Tensor& self) {
+  check(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(), "-D tensor.");
+  return transpose(self, -2, -1);
+}
+
+Tensor matrix_H(const Tensor& self) {
+  check(self.dim() == 0 || self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(), "-D tensor.");
+  return self.dim() ? conj(transpose(self, 0, 1)) : conj(self);
+}
+
+Tensor movedim(const Tensor& self, const Dims& source, const Dims& destination) {
+  check(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source, " dims) should contain the same number of dims as destination (", destination, " dims)");
+  int64_t n = self.dim();
+  Dims order(size_t(n), -1);
+  std::vector<bool> used(size_t(n), false);
+  for (size_t i = 0; i < source.size(); i++) {
+    int64_t s = wrap_dim(source[i], n), d = wrap_dim(destination[i], n);
+    if (n == 0) return alias(self);
+    check(!used[size_t(s)], "movedim: repeated dim in `source` (", source, ")");
+    check(order[size_t(d)] < 0, "movedim: repeated dim in `destination` (", destination, ")");
+    order[size_t(d)] = s;
+    used[size_t(s)] = true;
+  }
+  int64_t next = 0;
+  for (auto& o : order) {
+    if (o >= 0) continue;
+    while (used[size_t(next)]) next++;
+    o = next++;
+  }
+  return permute(self, order);
+}
+
+Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  check(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
+  check(length >= 0, "narrow(): length must be non-negative.");
+  int64_t n = self.size(dim);
+  if (start < -n || start > n) fail<IndexError>("start (", start, ") out of range: expected to be in range of [", -n, ", ", n, "]");
+  if (start < 0) start += n;
+  check(start <= n - length, "start (", start, ") + length (", length, ") exceeds dimension size (", n, ").");
+  return slice(self, dim, start, start + length, 1);
+}
+
+Tensor narrow_Tensor(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  check(start.dim() == 0 && category(start.dtype()) == Category::Integral, "start must be an 0-dim integral Tensor.");
+  return narrow(self, dim, item(start).to_int(), length);
+}
+
+TensorList split_sizes(const Tensor& self, const Dims& sizes, int64_t dim) { return _split(self, sizes, dim); }
+
+TensorList split(const Tensor& self, int64_t size, int64_t dim) {
+  check(self.dim() > 0, "split expects at least a 1-dimensional tensor");
+  check(size >= 0, "split expects split_size be non-negative, but got split_size=", size);
+  int64_t n = self.size(dim);
+  check(size > 0 || n == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
+  Dims sizes;
+  if (n == 0) sizes.push_back(0);
+  for (int64_t at = 0; at < n; at += size) sizes.push_back(std::min(size, n - at));
+  return _split(self, sizes, dim);
+}
+
+TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
+  check(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
+  check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
+  int64_t n = self.size(dim), size = (n + chunks - 1) / chunks;
+  if (size == 0 && n == 0) return _split(self, Dims(size_t(chunks), 0), dim);
+  return split(self, std::max<int64_t>(size, 1), dim);
+}
+
+TensorList tensor_split_indices(const Tensor& self, const Dims& indices, int64_t dim) {
+  check(self.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(), " dims");
+  TensorList out;
+  int64_t start = 0;
+  for (int64_t end : indices) {
+    out.push_back(slice(self, dim, start, end, 1));
+    start = end;
+  }
+  out.push_back(slice(self, dim, start, std::nullopt, 1));
+  return out;
+}
+
+TensorList tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
+  check(self.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(), " dims");
+  check(sections > 0, "number of sections must be larger than 0, got ", sections);
+  int64_t n = self.size(dim), small = n / sections, larger = n % sections;
+  Dims sizes;
+  for (int64_t i = 0; i < sections; i++) sizes.push_back(small + (i < larger ? 1 : 0));
+  return _split(self, sizes, dim);
+}
+
+TensorList tensor_split_tensor(const Tensor& self, const Tensor& which, int64_t dim) {
+  check(which.dtype() == DType::Int64, "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ", which.dtype());
+  check(which.dim() <= 1, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ", which.dim(), " dims");
+  if (which.dim() == 0) return tensor_split(self, item(which).to_int(), dim);
+  Tensor flat = contiguous_of(which);
+  return tensor_split_indices(self, Dims(IntSpan(flat.data<int64_t>(), size_t(flat.numel()))), dim);
+}
+
+Tensor detach(const Tensor& self) { return flambeau::detach(self); }
+Tensor positive(const Tensor& self) {
+  check(self.dtype() != DType::Bool, "The `+` operator, on a bool tensor is not supported.");
+  return self;
+}
+Tensor conj(const Tensor& self) { return self.is_complex() ? conj_physical(self) : self; }
+Tensor real(const Tensor& self) { return self.is_complex() ? select(view_as_real(self), -1, 0) : self; }
+Tensor imag(const Tensor& self) {
+  check(self.is_complex(), "imag is not implemented for tensors with non-complex dtypes.");
+  return select(view_as_real(self), -1, 1);
+}
+
+Tensor contiguous(const Tensor& self, std::optional<MemoryFormat> format) {
+  MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
+  check(f != MemoryFormat::Preserve, "preserve memory format is unsupported by the contiguous operator");
+  return self.is_contiguous(f) ? self : clone(self, f);
+}
+
+Tensor stack(const TensorList& tensors, int64_t dim) {
+  check(!tensors.empty(), "stack expects a non-empty TensorList");
+  int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
+  TensorList parts;
+  for (size_t i = 0; i < tensors.size(); i++) {
+    check(equal(tensors[i].sizes(), tensors[0].sizes()), "stack expects each tensor to be equal size, but got ", tensors[0].sizes(), " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
+    parts.push_back(unsqueeze(tensors[i], d));
+  }
+  return cat(parts, d);
+}
+
+Tensor tile(const Tensor& self, const Dims& dims) {
+  Dims repeats = dims;
+  while (int64_t(repeats.size()) < self.dim()) repeats.insert(0, 1);
+  return repeat(self, repeats);
+}
+
+Tensor rot90(const Tensor& self, int64_t k, const Dims& dims) {
+  check(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
+  check(self.dim() >= 2, "expected total dims >= 2, but got total dims = ", self.dim());
+  int64_t a = wrap_dim(dims[0], self.dim()), b = wrap_dim(dims[1], self.dim());
+  check(a != b, "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
+  switch ((k % 4 + 4) % 4) {
+    case 1: return transpose(flip(self, Dims{b}), a, b);
+    case 2: return flip(self, Dims{a, b});
+    case 3: return transpose(flip(self, Dims{a}), a, b);
+    default: return clone(self, MemoryFormat::Contiguous);
+  }
+}
+
+Tensor diag(const Tensor& self, int64_t diagonal) {
+  check(self.dim() == 1 || self.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", self.dim(), "D");
+  if (self.dim() == 1) return diag_embed(self, diagonal, -2, -1);
+  return clone(ops::diagonal(self, diagonal, 0, 1), MemoryFormat::Contiguous);
+}
+
+Scalar item(const Tensor& self) {
+  check(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+  check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");
+  return visit(self.dtype(), [&](auto tag) -> Scalar {
+    using E = typename decltype(tag)::type;
+    E v = *self.template data<E>();
+    if constexpr (std::is_same_v<E, half_t> || std::is_same_v<E, bfloat16_t>) return Scalar(float(v));
+    else return Scalar(v);
+  });
+}
+
+DType result_type(const Operand& a, const Operand& b) { return flambeau::result_type(a, b); }
+
+Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode, std::optional<double> value) {
+  check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
+  check(int64_t(pad.size()) <= self.dim() * 2, "Padding length should be less than or equal to two times the input dimension but got padding length ", pad.size(), " and input of dimension ", self.dim());
+  if (mode == "constant") return _constant_pad(self, pad, value ? Scalar(*value) : Scalar(0));
+  check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
+  check<NotImplementedError>(mode == "reflect" || mode == "replicate" || mode == "circular", "Unrecognised padding mode ", mode);
+  // each dimension is a gather with the padded positions
+  Tensor out = self;
+  for (size_t i = 0; i < pad.size() / 2; i++) {
+    int64_t left = pad[2 * i], right = pad[2 * i + 1], d = self.dim() - 1 - int64_t(i), n = self.sizes()[size_t(d)];
+    if (left == 0 && right == 0) continue;
+    if (mode == "reflect")
+      check(left < n && right < n, "Padding size should be less than the corresponding input dimension, but got: padding (", left, ", ", right, ") at dimension ", d, " of input ", self.sizes());
+    if (mode == "circular") check(left <= n && right <= n, "Padding value causes wrapping around more than once.");
+    check(n > 0 || (left == 0 && right == 0), "pad: expected non-empty dimension ", d, " of input ", self.sizes());
+    check(n + left + right > 0, "pad: the padded size of dimension ", d, " is not positive");
+    Tensor index = flambeau::empty(Dims{n + left + right}, DType::Int64, self.is_meta() ? Device{DeviceType::Meta} : Device{});
+    if (!index.is_meta()) {
+      int64_t* p = index.data<int64_t>();
+      for (int64_t k = 0; k < n + left + right; k++) {
+        int64_t at = k - left;
+        if (mode == "replicate") at = std::clamp<int64_t>(at, 0, n - 1);
+        else if (mode == "circular") at = (at % n + n) % n;
+        else at = at < 0 ? -at : at >= n ? 2 * (n - 1) - at : at;
+        p[k] = at;
+      }
+    }
+    out = index_select(out, d, index);
+  }
+  return out.is_same(self) ? clone(self, std::nullopt) : out;
+}
+
+}  // namespace flambeau::ops

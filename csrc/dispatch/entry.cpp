@@ -1,0 +1,49 @@
+#include "dispatch/entry.h"
+
+namespace flambeau {
+
+thread_local ThreadState thread_state;
+
+static OpEntry*& list_head() {
+  static OpEntry* head = nullptr;
+  return head;
+}
+
+OpEntry::OpEntry(const char* name, const char* schema, const char* family, void* cpu, void* cpu_out)
+    : name(name), schema(schema), family(family), next(list_head()) {
+  for (auto d : {DeviceType::CPU, DeviceType::Meta}) {
+    kernel[int(d)] = cpu;  // the same function: on meta it allocates the result and returns
+    out_kernel[int(d)] = cpu_out;
+  }
+  list_head() = this;
+}
+
+void OpEntry::missing(Device d, DType dtype) const {
+  fail<NotImplementedError>("Could not run '", name, "' with arguments on the device '",
+                            device_name(d.type), "' (dtype ", info(dtype).name,
+                            "): no kernel is registered for it. Move the tensors to a device that "
+                            "has one (cpu), or register a kernel for '", device_name(d.type), "'");
+}
+
+OpEntry* first_entry() { return list_head(); }
+
+OpEntry* find_entry(const std::string& name) {
+  for (OpEntry* e = list_head(); e; e = e->next)
+    if (name == e->name) return e;
+  return nullptr;
+}
+
+void DeviceCheck::mixed(const Tensor& t, const char* argument) {
+  const bool scalar = t.dim() == 0 && t.device().type == DeviceType::CPU;
+  if (scalar) return;
+  if (first_->dim() == 0 && first_->device().type == DeviceType::CPU) {
+    first_ = &t;
+    first_name_ = argument;
+    return;
+  }
+  fail(op_, ": Expected all tensors to be on the same device, but found at least two devices, ",
+       first_->device(), " (argument '", first_name_, "') and ", t.device(), " (argument '", argument,
+       "')!");
+}
+
+}  // namespace flambeau

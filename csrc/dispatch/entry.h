@@ -1,0 +1,71 @@
+// OpEntry: what the dispatcher knows of an operator at run time. Generated code defines one per
+// operator; a backend or a user's operator fills slots of the same record.
+#pragma once
+#include <string>
+
+#include "core/tensor.h"
+#include "dispatch/state.h"
+
+namespace flambeau {
+
+struct OpEntry {
+  const char* name;     // name or name_overload
+  const char* schema;
+  const char* family;
+  // Function pointers of the operator's own C++ type, by device: functional and in-place/out form.
+  void* kernel[kNumDeviceTypes] = {};
+  void* out_kernel[kNumDeviceTypes] = {};
+  OpEntry* next = nullptr;  // list of all entries
+
+  OpEntry(const char* name, const char* schema, const char* family, void* cpu, void* cpu_out);
+  template <class F>
+  F get(Device d, DType dtype) const {
+    void* k = kernel[int(d.type)];
+    if (!k) [[unlikely]]
+      missing(d, dtype);
+    return reinterpret_cast<F>(k);
+  }
+  [[noreturn]] void missing(Device d, DType dtype) const;
+};
+
+OpEntry* first_entry();
+OpEntry* find_entry(const std::string& name);
+
+// The device all arguments share; 0-d cpu tensors go with any. Reports the first that differs.
+class DeviceCheck {
+ public:
+  explicit DeviceCheck(const char* op) : op_(op) {}
+  void add(const Tensor& t, const char* argument) {
+    if (!t.defined()) return;
+    if (!seen_) {
+      first_ = &t;
+      first_name_ = argument;
+      seen_ = true;
+    } else if (t->device.type != (*first_).device().type) [[unlikely]] {
+      mixed(t, argument);
+    }
+  }
+  void add(const OptTensor& t, const char* argument) {
+    if (t) add(*t, argument);
+  }
+  void add(const Operand& t, const char* argument) {
+    if (t.is_tensor()) add(t.tensor(), argument);
+  }
+  void add(const TensorList& list, const char* argument) {
+    for (auto& t : list) add(t, argument);
+  }
+  void add(const std::vector<OptTensor>& list, const char* argument) {
+    for (auto& t : list) add(t, argument);
+  }
+  Device device() const { return seen_ ? first_->device() : Device{}; }
+  DType dtype() const { return seen_ ? first_->dtype() : DType::Float32; }
+
+ private:
+  void mixed(const Tensor& t, const char* argument);
+  const char* op_;
+  const Tensor* first_ = nullptr;
+  const char* first_name_ = "";
+  bool seen_ = false;
+};
+
+}  // namespace flambeau

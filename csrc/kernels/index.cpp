@@ -1,0 +1,576 @@
+// Gather and scatter kernels. Every index is checked before anything is written.
+#include <algorithm>
+#include <cstring>
+
+#include "dispatch/promotion.h"
+#include "kernels/pointwise.h"
+#include "ops/all.h"
+#include "runtime/parallel.h"
+
+namespace flambeau::kernels {
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+
+Tensor as_positions(const Tensor& index, const char* op) {
+  check<IndexError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32 || index.dtype() == DType::Int16 ||
+                        index.dtype() == DType::Int8 || index.dtype() == DType::UInt8,
+                    op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
+  return cast_of(contiguous_of(index), DType::Int64);
+}
+
+// Positions in [0, n), negative ones wrapped when allowed.
+void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap) {
+  int64_t* p = index.data<int64_t>();
+  for (int64_t i = 0; i < index.numel(); i++) {
+    if (p[i] < (wrap ? -n : 0) || p[i] >= n)
+      fail<IndexError>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op, ", element ", i, " of index)");
+  }
+}
+
+template <class F>
+void by_dtype(DType t, F&& f) { visit(t, f); }
+
+// Shape as outer x n x inner around one dimension.
+struct Around {
+  int64_t outer = 1, n = 1, inner = 1;
+  Around(IntSpan sizes, int64_t dim) {
+    for (size_t d = 0; d < sizes.size(); d++) {
+      if (int64_t(d) < dim) outer *= sizes[d];
+      else if (int64_t(d) == dim) n = sizes[d];
+      else inner *= sizes[d];
+    }
+  }
+};
+
+void check_index_1d(const Tensor& self, int64_t dim, const Tensor& index, const char* op) {
+  check<IndexError>(index.dim() <= 1, op, "(): Index is supposed to be a vector, but got dim: ", index.dim());
+  check<TypeError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected dtype int32 or int64 for index, got ", index.dtype());
+  wrap_dim(dim, self.dim());
+}
+
+}  // namespace
+
+// ---- advanced indexing ----------------------------------------------------------------------------------
+
+namespace {
+
+struct IndexPlan {
+  Tensor source;                 // self with the indexed dimensions first
+  std::vector<Tensor> indices;   // int64, broadcast together, contiguous
+  Dims index_shape, rest, result;
+  int64_t first = 0;             // where the index dimensions stand in the result
+  bool leading = true;
+};
+
+std::vector<OptTensor> expand_masks(const Tensor& self, const std::vector<OptTensor>& indices) {
+  std::vector<OptTensor> out;
+  int64_t dim = 0;
+  for (auto& index : indices) {
+    if (!index) {
+      out.push_back(std::nullopt);
+      dim++;
+      continue;
+    }
+    const Tensor& t = *index;
+    if (t.dtype() == DType::Bool || t.dtype() == DType::UInt8) {
+      for (int64_t d = 0; d < t.dim(); d++)
+        if (dim + d >= self.dim() || t.sizes()[size_t(d)] != self.sizes()[size_t(dim + d)])
+          fail<IndexError>("The shape of the mask ", t.sizes(), " at index ", d, " does not match the shape of the indexed tensor ", self.sizes(), " at index ", dim + d);
+      Tensor at = nonzero(t);
+      for (int64_t d = 0; d < t.dim(); d++) out.push_back(contiguous_of(select(at, 1, d)));
+      dim += t.dim();
+    } else {
+      check<IndexError>(is_integral(t.dtype()), "tensors used as indices must be long, int, byte or bool tensors");
+      out.push_back(t);
+      dim++;
+    }
+  }
+  check<IndexError>(int64_t(out.size()) <= self.dim(), "too many indices for tensor of dimension ", self.dim(), " (got ", out.size(), ")");
+  return out;
+}
+
+IndexPlan plan_index(const Tensor& self, const std::vector<OptTensor>& raw) {
+  IndexPlan plan;
+  std::vector<OptTensor> indices = expand_masks(self, raw);
+  Dims shape;
+  bool any = false;
+  for (auto& i : indices)
+    if (i) {
+      if (any) {
+        bool fits = true;
+        try {
+          shape = broadcast_shapes(shape, i->sizes());
+        } catch (const Error&) {
+          fits = false;
+        }
+        check<IndexError>(fits, "shape mismatch: indexing tensors could not be broadcast together with shapes ", shape, ", ", i->sizes());
+      } else {
+        shape = i->sizes();
+      }
+      any = true;
+    }
+  plan.index_shape = shape;
+  Dims order, rest;
+  int64_t first = -1, last = -1;
+  for (int64_t d = 0; d < self.dim(); d++) {
+    if (d < int64_t(indices.size()) && indices[size_t(d)]) {
+      order.push_back(d);
+      if (first < 0) first = d;
+      last = d;
+    } else {
+      rest.push_back(d);
+    }
+  }
+  bool adjacent = last - first + 1 == int64_t(order.size());
+  plan.first = adjacent ? std::max<int64_t>(first, 0) : 0;
+  for (int64_t d : order) {
+    Tensor t = cast_of(*indices[size_t(d)], DType::Int64);
+    t = contiguous_of(expand(t, shape, false));
+    if (t.is_same(*indices[size_t(d)])) t = clone(t, std::nullopt);
+    if (!t.is_meta()) {
+      int64_t n = self.sizes()[size_t(d)], *p = t.data<int64_t>();
+      for (int64_t i = 0; i < t.numel(); i++) {
+        if (p[i] < -n || p[i] >= n) fail<IndexError>("index ", p[i], " is out of bounds for dimension ", d, " with size ", n);
+        if (p[i] < 0) p[i] += n;
+      }
+    }
+    plan.indices.push_back(t);
+  }
+  Dims permutation = order;
+  for (int64_t d : rest) {
+    permutation.push_back(d);
+    plan.rest.push_back(self.sizes()[size_t(d)]);
+  }
+  plan.source = permute(self, permutation);
+  return plan;
+}
+
+// Element offset of each index row in the source.
+Tensor row_offsets(const IndexPlan& plan) {
+  int64_t n = product(plan.index_shape);
+  Tensor out = flambeau::empty(Dims{n}, DType::Int64);
+  int64_t* o = out.data<int64_t>();
+  std::fill(o, o + n, 0);
+  for (size_t k = 0; k < plan.indices.size(); k++) {
+    const int64_t* p = plan.indices[k].data<int64_t>();
+    int64_t step = plan.source.strides()[k];
+    for (int64_t i = 0; i < n; i++) o[i] += p[i] * step;
+  }
+  return out;
+}
+
+Tensor rest_view(const IndexPlan& plan, int64_t offset) {
+  size_t k = plan.indices.size();
+  Dims strides(IntSpan(plan.source.strides()).subspan(k));
+  return flambeau::alias(plan.source, plan.rest, strides, plan.source.offset() + offset);
+}
+
+// Result with index dimensions first -> their place.
+Tensor place(const IndexPlan& plan, const Tensor& t) {
+  if (plan.first == 0) return t;
+  int64_t k = int64_t(plan.index_shape.size());
+  Dims order;
+  for (int64_t d = 0; d < plan.first; d++) order.push_back(k + d);
+  for (int64_t d = 0; d < k; d++) order.push_back(d);
+  for (int64_t d = k + plan.first; d < t.dim(); d++) order.push_back(d);
+  return permute(t, order);
+}
+Tensor unplace(const IndexPlan& plan, const Tensor& t) {
+  if (plan.first == 0) return t;
+  int64_t k = int64_t(plan.index_shape.size());
+  Dims order;
+  for (int64_t d = 0; d < k; d++) order.push_back(plan.first + d);
+  for (int64_t d = 0; d < t.dim(); d++)
+    if (d < plan.first || d >= plan.first + k) order.push_back(d);
+  return permute(t, order);
+}
+
+}  // namespace
+
+Tensor index(const Tensor& self, const std::vector<OptTensor>& indices) {
+  IndexPlan plan = plan_index(self, indices);
+  Dims sizes = plan.index_shape;
+  for (int64_t s : plan.rest) sizes.push_back(s);
+  Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
+  if (out.numel() && !out.is_meta()) {
+    Tensor offsets = row_offsets(plan);
+    const int64_t* at = offsets.data<int64_t>();
+    int64_t n = offsets.numel(), row = product(plan.rest), w = self.itemsize();
+    Tensor sample = rest_view(plan, 0);
+    char* to = out.bytes();
+    const char* from = plan.source.bytes();
+    LongWork work(out.numel() > (1 << 18));
+    if (sample.is_contiguous()) {
+      visit_width(w, [&](auto tag) {
+        using E = typename decltype(tag)::type;
+        parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(row, 1)), [&](int64_t begin, int64_t end) {
+          if (row == 1)
+            for (int64_t i = begin; i < end; i++) reinterpret_cast<E*>(to)[i] = reinterpret_cast<const E*>(from)[at[i]];
+          else
+            for (int64_t i = begin; i < end; i++) std::memcpy(to + i * row * w, from + at[i] * w, size_t(row * w));
+        });
+      });
+    } else {
+      for (int64_t i = 0; i < n; i++)
+        copy_kernel(flambeau::alias(out, plan.rest, contiguous_strides(plan.rest), i * row), rest_view(plan, at[i]));
+    }
+  }
+  return place(plan, out);
+}
+
+Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, const Tensor& values, bool accumulate) {
+  check(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ", values.dtype(), " for the source.");
+  check_overlap("index_put_", self, self);
+  IndexPlan plan = plan_index(self, indices);
+  Dims sizes = plan.index_shape;
+  for (int64_t s : plan.rest) sizes.push_back(s);
+  Tensor shown = place(plan, flambeau::empty(sizes, self.dtype(), Device{DeviceType::Meta}));
+  bool fits = true;
+  try {
+    fits = equal(broadcast_shapes(values.sizes(), shown.sizes()), shown.sizes());
+  } catch (const Error&) {
+    fits = false;
+  }
+  check(fits, "shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result of shape ", shown.sizes());
+  if (self.is_meta() || product(sizes) == 0) return self;
+  Tensor source = contiguous_of(unplace(plan, expand(values, shown.sizes(), false)));
+  if (source.storage() == self.storage()) source = clone(source, std::nullopt);
+  Tensor offsets = row_offsets(plan);
+  const int64_t* at = offsets.data<int64_t>();
+  int64_t n = offsets.numel(), row = product(plan.rest);
+  by_dtype(self.dtype(), [&](auto tag) {
+    using E = typename decltype(tag)::type;
+    E* to = plan.source.template data<E>();
+    const E* from = source.template data<E>();
+    Tensor sample = rest_view(plan, 0);
+    if (sample.is_contiguous()) {
+      for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < row; j++) {
+          E& target = to[at[i] + j];
+          target = accumulate ? E(target + from[i * row + j]) : from[i * row + j];
+        }
+    } else {
+      for (int64_t i = 0; i < n; i++) {
+        Tensor part = rest_view(plan, at[i]);
+        Tensor value = flambeau::alias(source, plan.rest, contiguous_strides(plan.rest), source.offset() + i * row);
+        if (accumulate) {
+          Tensor sum = contiguous_of(part);
+          if (sum.is_same(part)) sum = clone(part, std::nullopt);
+          E *s = sum.template data<E>();
+          const E* v = value.template data<E>();
+          for (int64_t j = 0; j < row; j++) s[j] = E(s[j] + v[j]);
+          value = sum;
+        }
+        copy_kernel(part, value);
+      }
+    }
+  });
+  return self;
+}
+
+// ---- along one dimension -----------------------------------------------------------------------------------
+
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  check_index_1d(self, dim, index, "index_select");
+  int64_t d = wrap_dim(dim, self.dim());
+  Dims sizes = self.sizes();
+  if (self.dim()) sizes[size_t(d)] = index.numel();
+  Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
+  if (out.is_meta()) return out;
+  Tensor at = as_positions(index, "index_select"), source = contiguous_of(self);
+  check_positions(at, self.dim() ? self.sizes()[size_t(d)] : 1, "index_select", false);
+  if (out.numel() == 0) return out;
+  Around s(self.sizes(), d);
+  const int64_t* p = at.data<int64_t>();
+  int64_t n = at.numel(), w = self.itemsize(), run = s.inner * w;
+  LongWork work(out.numel() > (1 << 18));
+  parallel_for(s.outer * n, std::max<int64_t>(1, kGrain / s.inner), [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; k++) {
+      int64_t o = k / n, i = k % n;
+      std::memcpy(out.bytes() + k * run, source.bytes() + (o * s.n + p[i]) * run, size_t(run));
+    }
+  });
+  return out;
+}
+
+namespace {
+template <class F>
+Tensor along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* source, F&& f) {
+  check_index_1d(self, dim, index, op);
+  int64_t d = wrap_dim(dim, self.dim());
+  if (source) {
+    check(self.dtype() == source->dtype(), op, "(): self (", self.dtype(), ") and source (", source->dtype(), ") must have the same dtype");
+    if (source->dim() > 0 && self.dim() > 0) {
+      check(source->dim() == self.dim(), op, "(): source and destination must have the same number of dimensions, got ", source->dim(), " and ", self.dim());
+      for (int64_t k = 0; k < self.dim(); k++)
+        check(k == d || source->sizes()[size_t(k)] == self.sizes()[size_t(k)], op, "(): source shape ", source->sizes(), " and self shape ", self.sizes(), " must agree except in dimension ", d);
+      check(index.numel() == source->sizes()[size_t(d)], op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (", source->sizes()[size_t(d)], ")");
+    } else {
+      check<IndexError>(index.numel() == (source->dim() ? source->numel() : 1), op, "(): When source is scalar, index should have one element (got ", index.numel(), ")");
+    }
+  }
+  Tensor out = clone(self, MemoryFormat::Contiguous);
+  if (out.is_meta()) return out;
+  Tensor at = as_positions(index, op);
+  check_positions(at, self.dim() ? self.sizes()[size_t(d)] : 1, op, true);
+  Tensor from = source ? contiguous_of(*source) : Tensor();
+  Around s(self.sizes(), d);
+  int64_t *p = at.data<int64_t>(), n = at.numel();
+  by_dtype(self.dtype(), [&](auto tag) {
+    using E = typename decltype(tag)::type;
+    E* to = out.template data<E>();
+    const E* v = source ? from.template data<E>() : nullptr;
+    for (int64_t o = 0; o < s.outer; o++)
+      for (int64_t i = 0; i < n; i++) {
+        int64_t j = p[i] < 0 ? p[i] + s.n : p[i];
+        f(to + (o * s.n + j) * s.inner, v ? v + (o * n + i) * s.inner : v, s.inner);
+      }
+  });
+  return out;
+}
+}  // namespace
+
+Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
+  check(!is_integral(self.dtype()) || alpha.is_integral(), "For integral input tensors, argument alpha must not be a floating point number.");
+  return along_dim("index_add", self, dim, index, &source, [&](auto* to, auto* from, int64_t n) {
+    using E = std::decay_t<decltype(*to)>;
+    const E a = alpha.to<E>();
+    for (int64_t k = 0; k < n; k++) to[k] = E(to[k] + E(a * from[k]));
+  });
+}
+Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  return along_dim("index_copy", self, dim, index, &source, [&](auto* to, auto* from, int64_t n) { std::copy(from, from + n, to); });
+}
+Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value) {
+  if (value.is_tensor()) check(value.tensor().dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.tensor().dim(), " dimension(s).");
+  if (self.is_meta()) return clone(self, MemoryFormat::Contiguous);
+  Scalar s = value.is_tensor() ? ops::item(value.tensor()) : value.scalar();
+  check(!s.is_complex() || self.is_complex(), "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  return along_dim("index_fill", self, dim, index, nullptr, [&](auto* to, auto*, int64_t n) {
+    using E = std::decay_t<decltype(*to)>;
+    std::fill(to, to + n, s.to<E>());
+  });
+}
+
+// ---- gather and scatter --------------------------------------------------------------------------------------
+
+namespace {
+
+void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Tensor& index, const Tensor* src) {
+  check(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
+  if (index.numel() == 0) return;
+  int64_t n = std::max<int64_t>(self.dim(), 1);
+  check(std::max<int64_t>(index.dim(), 1) == n, "Index tensor must have the same number of dimensions as self tensor (", op, "): ", index.dim(), " and ", self.dim());
+  for (int64_t k = 0; k < index.dim() && k < self.dim(); k++) {
+    if (k == d) continue;
+    check(index.sizes()[size_t(k)] <= self.sizes()[size_t(k)], "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", d);
+  }
+  if (src) {
+    check(std::max<int64_t>(src->dim(), 1) == n, "Index tensor must have the same number of dimensions as src tensor");
+    for (int64_t k = 0; k < index.dim() && k < src->dim(); k++)
+      check(index.sizes()[size_t(k)] <= src->sizes()[size_t(k)], "Expected index ", index.sizes(), " to be no larger than src ", src->sizes());
+  }
+}
+
+// Calls f(offset in a (strides without `dim`), offset in b, linear index position, index value).
+template <class F>
+void walk(const Tensor& index, IntSpan a_strides, IntSpan b_strides, int64_t d, F&& f) {
+  const int64_t* p = index.data<int64_t>();
+  size_t n = size_t(index.dim());
+  Dims at(n, 0);
+  int64_t a = 0, b = 0, count = index.numel();
+  for (int64_t i = 0; i < count; i++) {
+    f(a, b, p[i]);
+    for (size_t k = n; k-- > 0;) {
+      int64_t sa = int64_t(k) == d ? 0 : a_strides[k], sb = b_strides.empty() ? 0 : b_strides[k];
+      a += sa;
+      b += sb;
+      if (++at[k] < index.sizes()[k]) break;
+      a -= sa * index.sizes()[k];
+      b -= sb * index.sizes()[k];
+      at[k] = 0;
+    }
+  }
+}
+
+Tensor at_least_1d(const Tensor& t) { return t.dim() ? t : unsqueeze(t, 0); }
+
+template <class F>
+Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src, F&& f) {
+  int64_t d = wrap_dim(dim, self.dim());
+  check_gather_shapes(op, self, d, index, src);
+  if (src) check(self.dtype() == src->dtype(), op, "(): Expected self.dtype to be equal to src.dtype, got ", self.dtype(), " and ", src->dtype());
+  Tensor out = clone(self, std::nullopt);
+  if (out.is_meta() || index.numel() == 0) return out;
+  Tensor at = at_least_1d(as_positions(index, op)), to = at_least_1d(out);
+  check_positions(at, to.sizes()[size_t(d)], op, false);
+  Tensor from = src ? at_least_1d(*src) : Tensor();
+  by_dtype(self.dtype(), [&](auto tag) {
+    using E = typename decltype(tag)::type;
+    E* base = to.template data<E>();
+    const E* values = src ? from.template data<E>() : nullptr;
+    int64_t step = to.strides()[size_t(d)];
+    walk(at, to.strides(), src ? IntSpan(from.strides()) : IntSpan(), d, [&](int64_t a, int64_t b, int64_t i) {
+      f(base[a + i * step], values ? values[b] : E());
+    });
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
+  int64_t d = wrap_dim(dim, self.dim());
+  check_gather_shapes("gather", self, d, index, nullptr);
+  Tensor out = flambeau::empty(index.sizes(), self.dtype(), self.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  Tensor at = at_least_1d(as_positions(index, "gather")), from = at_least_1d(self);
+  check_positions(at, from.sizes()[size_t(d)], "gather", false);
+  visit_width(self.itemsize(), [&](auto tag) {
+    using E = typename decltype(tag)::type;
+    const E* base = reinterpret_cast<const E*>(from.bytes());
+    E* to = reinterpret_cast<E*>(out.bytes());
+    int64_t step = from.strides()[size_t(d)];
+    walk(at, from.strides(), IntSpan(), d, [&](int64_t a, int64_t, int64_t i) { *to++ = base[a + i * step]; });
+  });
+  return out;
+}
+
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  return scatter_with("scatter", self, dim, index, &src, [](auto& to, auto v) { to = v; });
+}
+Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  return scatter_with("scatter", self, dim, index, nullptr, [&](auto& to, auto v) { to = value.to<decltype(v)>(); });
+}
+Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  return scatter_with("scatter_add", self, dim, index, &src, [](auto& to, auto v) { to = decltype(v)(to + v); });
+}
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce) {
+  check(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply.");
+  bool add = reduce == "add";
+  return scatter_with("scatter", self, dim, index, &src, [add](auto& to, auto v) { to = add ? decltype(v)(to + v) : decltype(v)(to * v); });
+}
+Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) {
+  check(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply.");
+  bool add = reduce == "add";
+  return scatter_with("scatter", self, dim, index, nullptr, [&](auto& to, auto v) {
+    using E = decltype(v);
+    to = add ? E(to + value.to<E>()) : E(to * value.to<E>());
+  });
+}
+
+// ---- masks -----------------------------------------------------------------------------------------------------
+
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  check(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.dtype());
+  check(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ", self.dtype(), " and ", source.dtype());
+  Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
+  if (out.is_meta()) return out;
+  copy_kernel(out, expand(self, sizes, false));
+  Tensor m = contiguous_of(expand(mask, sizes, false)), from = contiguous_of(source);
+  const bool* flags = m.data<bool>();
+  int64_t k = 0, n = out.numel(), w = out.itemsize();
+  for (int64_t i = 0; i < n; i++)
+    if (flags[i]) {
+      check(k < from.numel(), "masked_scatter: Number of elements of source (", from.numel(), ") < number of ones in mask");
+      std::memcpy(out.bytes() + i * w, from.bytes() + k++ * w, size_t(w));
+    }
+  return out;
+}
+
+Tensor nonzero(const Tensor& self) {
+  check<NotImplementedError>(!self.is_meta(), "nonzero: the shape of the result depends on data, which meta tensors do not have");
+  Tensor flags = contiguous_of(cast_of(self, DType::Bool));
+  const bool* p = flags.data<bool>();
+  int64_t n = self.numel(), count = 0;
+  for (int64_t i = 0; i < n; i++) count += p[i];
+  Tensor out = flambeau::empty(Dims{count, self.dim()}, DType::Int64);
+  int64_t* to = out.data<int64_t>();
+  Dims at(size_t(self.dim()), 0);
+  for (int64_t i = 0; i < n; i++) {
+    if (p[i]) to = std::copy(at.begin(), at.end(), to);
+    for (size_t d = at.size(); d-- > 0;) {
+      if (++at[d] < self.sizes()[d]) break;
+      at[d] = 0;
+    }
+  }
+  return out;
+}
+
+// ---- embedding ---------------------------------------------------------------------------------------------------
+
+Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx, bool, bool) {
+  check(weight.dim() == 2, "'weight' must be 2-D");
+  check(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32,
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got ", indices.dtype(), " instead (while checking arguments for embedding)");
+  (void)padding_idx;
+  Dims sizes = indices.sizes();
+  sizes.push_back(weight.sizes()[1]);
+  Tensor out = flambeau::empty(sizes, weight.dtype(), weight.device());
+  if (out.is_meta()) return out;
+  Tensor at = as_positions(indices, "embedding"), table = contiguous_of(weight);
+  int64_t rows = weight.sizes()[0], run = weight.sizes()[1] * weight.itemsize(), n = at.numel();
+  const int64_t* p = at.data<int64_t>();
+  for (int64_t i = 0; i < n; i++)
+    if (p[i] < 0 || p[i] >= rows) fail<IndexError>("index out of range in self: embedding got index ", p[i], " at element ", i, ", but the table has ", rows, " rows");
+  parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(weight.sizes()[1], 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) std::memcpy(out.bytes() + i * run, table.bytes() + p[i] * run, size_t(run));
+  });
+  return out;
+}
+
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, const Dims& size, int64_t padding_idx, bool scale_grad_by_freq) {
+  Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
+  fill_kernel(out, 0);
+  if (out.is_meta()) return out;
+  Tensor at = as_positions(indices, "embedding_backward"), from = contiguous_of(grad);
+  const int64_t* p = at.data<int64_t>();
+  std::vector<int64_t> counts;
+  if (scale_grad_by_freq) {
+    counts.assign(size_t(size[0]), 0);
+    for (int64_t i = 0; i < at.numel(); i++) counts[size_t(p[i])]++;
+  }
+  DType compute = info(grad.dtype()).compute;
+  Tensor wide = cast_of(from, compute), sum = cast_of(out, compute);
+  visit(compute, [&](auto tag) {
+    using E = typename decltype(tag)::type;
+    E* to = sum.template data<E>();
+    const E* v = wide.template data<E>();
+    int64_t width = size[1];
+    for (int64_t i = 0; i < at.numel(); i++) {
+      if (p[i] == padding_idx) continue;
+      E scale = counts.empty() ? E(1) : E(double(1) / double(counts[size_t(p[i])]));
+      for (int64_t k = 0; k < width; k++) to[p[i] * width + k] = E(to[p[i] * width + k] + E(v[i * width + k] * scale));
+    }
+  });
+  return cast_of(sum, grad.dtype());
+}
+
+Tensor one_hot(const Tensor& self, int64_t num_classes) {
+  check(self.dtype() == DType::Int64, "one_hot is only applicable to index tensor of type LongTensor, got ", self.dtype());
+  check(!self.is_meta() || num_classes > 0, "one_hot: num_classes must be given for meta tensors");
+  Tensor at = contiguous_of(self);
+  const int64_t* p = self.is_meta() ? nullptr : at.data<int64_t>();
+  int64_t n = self.numel(), classes = num_classes;
+  if (n == 0) check(num_classes > 0, "Can not infer total number of classes from empty tensor.");
+  if (p) {
+    int64_t high = -1;
+    for (int64_t i = 0; i < n; i++) {
+      check(p[i] >= 0, "Class values must be non-negative, got ", p[i], " at element ", i);
+      high = std::max(high, p[i]);
+    }
+    if (classes == -1) classes = high + 1;
+    check(classes > 0 && high < classes, "Class values must be smaller than num_classes: got ", high, " for num_classes=", classes);
+  }
+  Dims sizes = self.sizes();
+  sizes.push_back(classes);
+  Tensor out = flambeau::empty(sizes, DType::Int64, self.device());
+  fill_kernel(out, 0);
+  if (p)
+    for (int64_t i = 0; i < n; i++) out.data<int64_t>()[i * classes + p[i]] = 1;
+  return out;
+}
+
+}  // namespace flambeau::kernels

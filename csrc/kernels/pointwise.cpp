@@ -1,0 +1,598 @@
+#include "kernels/pointwise.h"
+
+#include <array>
+#include <cstring>
+
+#include "dispatch/promotion.h"
+#include "kernels/targets.h"
+#include "runtime/parallel.h"
+
+namespace flambeau {
+
+namespace baseline { extern const LoopFn convert_table[kNumDTypes][kNumDTypes]; }
+namespace avx2 { extern const LoopFn convert_table[kNumDTypes][kNumDTypes]; }
+namespace avx512 { extern const LoopFn convert_table[kNumDTypes][kNumDTypes]; }
+
+namespace {
+
+LoopFn converter(DType to, DType from) {
+  static const LoopFn (*const tables[3])[kNumDTypes] = {
+      FLAMBEAU_TABLE_BASELINE(convert_table, 0), FLAMBEAU_TABLE_AVX2(convert_table, 0),
+      FLAMBEAU_TABLE_AVX512(convert_table, 0)};
+  return tables[chosen_target()][int(to)][int(from)];
+}
+
+constexpr int64_t kBlock = 1024;            // elements of a block buffer
+constexpr int kMaxOperands = kMaxInputs + 1;
+constexpr int64_t kParallelBytes = 1 << 15;  // below this much data one thread is faster
+constexpr int64_t kLongWork = 1 << 18;       // elements from which the GIL is released
+constexpr int64_t kStreamBytes = 48 << 20;   // results beyond the L3 cache bypass it
+
+using Strides = std::array<int64_t, 16>;
+
+// Strided copy of a rows x cols tile into a dense buffer (or out of one).
+template <class T, bool Load>
+void move_tile(char* dense, char* strided, int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+  T* d = reinterpret_cast<T*>(dense);
+  auto at = [&](int64_t r, int64_t c) -> T& { return *reinterpret_cast<T*>(strided + r * row_step + c * col_step); };
+  auto one = [&](int64_t r, int64_t c) {
+    if constexpr (Load) d[r * cols + c] = at(r, c);
+    else at(r, c) = d[r * cols + c];
+  };
+  const bool by_rows = std::abs(row_step) < std::abs(col_step) && rows > 1;
+  if (by_rows) {
+    for (int64_t c = 0; c < cols; c++)
+      for (int64_t r = 0; r < rows; r++) one(r, c);
+  } else if (col_step == int64_t(sizeof(T))) {
+    for (int64_t r = 0; r < rows; r++) {
+      if constexpr (Load) std::memcpy(d + r * cols, strided + r * row_step, size_t(cols) * sizeof(T));
+      else std::memcpy(strided + r * row_step, d + r * cols, size_t(cols) * sizeof(T));
+    }
+  } else {
+    for (int64_t r = 0; r < rows; r++)
+      for (int64_t c = 0; c < cols; c++) one(r, c);
+  }
+}
+
+template <bool Load>
+void move_tile(int64_t width, char* dense, char* strided, int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+  visit_width(width, [&](auto tag) {
+    move_tile<typename decltype(tag)::type, Load>(dense, strided, rows, cols, row_step, col_step);
+  });
+}
+
+// One tensor or number of an iteration.
+struct Operand2 {
+  char* data = nullptr;
+  int64_t width = 0;       // bytes of an element as stored
+  int64_t compute_width = 0;
+  LoopFn convert = nullptr;  // stored -> compute (inputs), compute -> stored (output); null when equal
+  Strides strides{};       // bytes, innermost last
+};
+
+// An iteration: operand 0 is the output.
+struct Iteration {
+  int count = 0, ndim = 0;
+  Operand2 operand[kMaxOperands];
+  int64_t sizes[16];
+  LoopFn loop = nullptr;
+  const void* params = nullptr;
+  int64_t numel = 1;
+  int cost = 4;
+};
+
+// Drops dimensions of size 1, orders by the output's strides and merges neighbours that are one run in
+// every operand.
+void simplify(Iteration& it) {
+  int n = 0;
+  int order[16];
+  for (int d = 0; d < it.ndim; d++)
+    if (it.sizes[d] != 1) order[n++] = d;
+  auto before = [&](int a, int b) {  // a outside b
+    for (int k = 0; k < it.count; k++) {
+      int64_t x = it.operand[k].strides[size_t(a)], y = it.operand[k].strides[size_t(b)];
+      if (x == 0 || y == 0) continue;
+      if (x != y) return x > y;
+      if (it.sizes[a] != it.sizes[b]) return it.sizes[a] > it.sizes[b] ? false : true;
+    }
+    return a < b;
+  };
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0 && before(order[j], order[j - 1]); j--) std::swap(order[j], order[j - 1]);
+  int64_t sizes[16];
+  Strides strides[kMaxOperands];
+  int m = 0;
+  for (int i = 0; i < n; i++) {
+    int d = order[i];
+    bool merge = m > 0;
+    for (int k = 0; merge && k < it.count; k++)
+      merge = strides[k][size_t(m - 1)] == it.operand[k].strides[size_t(d)] * it.sizes[d];
+    if (merge) {
+      sizes[m - 1] *= it.sizes[d];
+      for (int k = 0; k < it.count; k++) strides[k][size_t(m - 1)] = it.operand[k].strides[size_t(d)];
+    } else {
+      sizes[m] = it.sizes[d];
+      for (int k = 0; k < it.count; k++) strides[k][size_t(m)] = it.operand[k].strides[size_t(d)];
+      m++;
+    }
+  }
+  if (m == 0) {
+    sizes[0] = 1;
+    for (int k = 0; k < it.count; k++) strides[k][0] = it.operand[k].compute_width;
+    m = 1;
+  }
+  it.ndim = m;
+  std::copy(sizes, sizes + m, it.sizes);
+  for (int k = 0; k < it.count; k++) it.operand[k].strides = strides[k];
+}
+
+// Buffers of one thread's walk: dense blocks in the compute dtype.
+struct Blocks {
+  alignas(64) char compute[kMaxOperands][kBlock * 16];
+  alignas(64) char stored[kBlock * 16];
+};
+
+// Runs `rows` x `cols` elements from the operands' positions.
+struct Tile {
+  const Iteration& it;
+  Blocks& blocks;
+  bool filled[kMaxOperands] = {};  // buffers of numbers and broadcast operands that hold their value
+
+  // The dense compute-dtype data of input k.
+  const void* input(int k, char* p, int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+    const Operand2& o = it.operand[k];
+    char* buffer = blocks.compute[k];
+    const int64_t n = rows * cols;
+    if (col_step == 0 && row_step == 0) {  // one value for the whole tile
+      if (o.convert) {
+        const void* in[] = {p};
+        o.convert(buffer, in, 1, nullptr);
+      } else {
+        std::memcpy(buffer, p, size_t(o.width));
+      }
+      replicate(buffer, o.compute_width, n);
+      return buffer;
+    }
+    const bool dense = col_step == o.width && (rows == 1 || row_step == cols * o.width);
+    if (dense && !o.convert) return p;
+    if (dense) {
+      const void* in[] = {p};
+      o.convert(buffer, in, n, nullptr);
+      return buffer;
+    }
+    if (!o.convert) {
+      move_tile<true>(o.width, buffer, p, rows, cols, row_step, col_step);
+      return buffer;
+    }
+    move_tile<true>(o.width, blocks.stored, p, rows, cols, row_step, col_step);
+    const void* in[] = {blocks.stored};
+    o.convert(buffer, in, n, nullptr);
+    return buffer;
+  }
+
+  static void replicate(char* buffer, int64_t width, int64_t n) {
+    visit_width(width, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      T* p = reinterpret_cast<T*>(buffer);
+      const T v = p[0];
+      for (int64_t i = 1; i < n; i++) p[i] = v;
+    });
+  }
+
+  void run(char* const* at, int64_t rows, int64_t cols, int outer_dim, int inner_dim) {
+    const void* in[kMaxInputs];
+    auto step = [&](int k, int d) { return d < 0 ? int64_t(0) : it.operand[k].strides[size_t(d)]; };
+    for (int k = 1; k < it.count; k++) in[k - 1] = input(k, at[k], rows, cols, step(k, outer_dim), step(k, inner_dim));
+    const Operand2& o = it.operand[0];
+    const int64_t row_step = step(0, outer_dim), col_step = step(0, inner_dim), n = rows * cols;
+    const bool dense = col_step == o.width && (rows == 1 || row_step == cols * o.width);
+    if (!it.loop) {  // a copy: what was loaded is the result
+      store(o, at[0], in[0], dense, rows, cols, row_step, col_step);
+      return;
+    }
+    if (dense && !o.convert) {
+      it.loop(at[0], in, n, it.params);
+      return;
+    }
+    it.loop(blocks.compute[0], in, n, it.params);
+    store(o, at[0], blocks.compute[0], dense, rows, cols, row_step, col_step);
+  }
+
+  void store(const Operand2& o, char* to, const void* from, bool dense, int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+    const int64_t n = rows * cols;
+    const void* in[] = {from};
+    if (dense) {
+      if (o.convert) o.convert(to, in, n, nullptr);
+      else std::memcpy(to, from, size_t(n * o.width));
+      return;
+    }
+    const char* source = static_cast<const char*>(from);
+    if (o.convert) {
+      o.convert(blocks.stored, in, n, nullptr);
+      source = blocks.stored;
+    }
+    move_tile<false>(o.width, const_cast<char*>(source), to, rows, cols, row_step, col_step);
+  }
+};
+
+// One contiguous run in every operand, numbers aside.
+bool is_flat(const Iteration& it) {
+  if (it.ndim != 1) return false;
+  for (int k = 0; k < it.count; k++) {
+    const Operand2& o = it.operand[k];
+    if (o.strides[0] != o.width && !(k > 0 && o.strides[0] == 0)) return false;
+  }
+  return true;
+}
+
+void run_flat(const Iteration& it, int64_t begin, int64_t end) {
+  bool direct = !it.operand[0].convert && it.loop;
+  bool scalars = false;
+  for (int k = 1; k < it.count; k++) {
+    direct &= !it.operand[k].convert || it.operand[k].strides[0] == 0;
+    scalars |= it.operand[k].strides[0] == 0;
+  }
+  if (direct && !scalars) {
+    const void* in[kMaxInputs];
+    for (int k = 1; k < it.count; k++) in[k - 1] = it.operand[k].data + begin * it.operand[k].width;
+    it.loop(it.operand[0].data + begin * it.operand[0].width, in, end - begin, it.params);
+    return;
+  }
+  Blocks blocks;
+  if (direct) {  // numbers: one filled block each, reused
+    const int64_t block = std::min(kBlock, end - begin);
+    const void* in[kMaxInputs];
+    Tile tile{it, blocks};
+    for (int k = 1; k < it.count; k++)
+      if (it.operand[k].strides[0] == 0) in[k - 1] = tile.input(k, it.operand[k].data, 1, block, 0, 0);
+    for (int64_t i = begin; i < end; i += block) {
+      for (int k = 1; k < it.count; k++)
+        if (it.operand[k].strides[0] != 0) in[k - 1] = it.operand[k].data + i * it.operand[k].width;
+      it.loop(it.operand[0].data + i * it.operand[0].width, in, std::min(block, end - i), it.params);
+    }
+    return;
+  }
+  if (!it.loop && it.operand[1].strides[0] != 0) {  // plain copy or conversion: no block in between
+    const Operand2 &o = it.operand[0], &a = it.operand[1];
+    char* to = o.data + begin * o.width;
+    const void* in[] = {a.data + begin * a.width};
+    if (a.convert && !o.convert) a.convert(to, in, end - begin, nullptr);
+    else if (o.convert && !a.convert) o.convert(to, in, end - begin, nullptr);
+    else if (!o.convert) std::memcpy(to, in[0], size_t((end - begin) * o.width));
+    if (!(a.convert && o.convert)) return;
+  }
+  Tile tile{it, blocks};
+  for (int64_t i = begin; i < end; i += kBlock) {
+    char* at[kMaxOperands];
+    for (int k = 0; k < it.count; k++) at[k] = it.operand[k].data + i * it.operand[k].strides[0];
+    tile.run(at, 1, std::min(kBlock, end - i), -1, 0);
+  }
+}
+
+// Tiles of the two innermost dimensions; the outer ones (and tiles) are numbered and shared out.
+void run_tiled(const Iteration& it) {
+  const int inner = it.ndim - 1, outer = it.ndim - 2;
+  const int64_t cols_all = it.sizes[inner], rows_all = outer >= 0 ? it.sizes[outer] : 1;
+  bool transposed = false;
+  for (int k = 0; k < it.count && outer >= 0; k++) {
+    const Operand2& o = it.operand[k];
+    transposed |= std::abs(o.strides[size_t(outer)]) < std::abs(o.strides[size_t(inner)]) && o.strides[size_t(outer)] != 0;
+  }
+  // a transposed operand is read by cache lines: 16 rows of 64 columns
+  const int64_t cols = std::min(cols_all, transposed ? int64_t(64) : kBlock);
+  const int64_t rows = std::max<int64_t>(1, std::min(rows_all, kBlock / cols));
+  const int64_t col_tiles = (cols_all + cols - 1) / cols, row_tiles = (rows_all + rows - 1) / rows;
+  int64_t outer_count = 1;
+  for (int d = 0; d < outer; d++) outer_count *= it.sizes[d];
+  const int64_t tiles = outer_count * row_tiles * col_tiles;
+  const int64_t grain = std::max<int64_t>(1, kParallelBytes / (rows * cols * std::max<int64_t>(it.cost, 1)));
+  parallel_for(tiles, it.numel < kParallelBytes / 4 ? tiles : grain, [&](int64_t begin, int64_t end) {
+    Blocks blocks;
+    Tile tile{it, blocks};
+    for (int64_t t = begin; t < end; t++) {
+      int64_t c = t % col_tiles * cols, r = t / col_tiles % row_tiles * rows, rest = t / (col_tiles * row_tiles);
+      char* at[kMaxOperands];
+      for (int k = 0; k < it.count; k++)
+        at[k] = it.operand[k].data + c * it.operand[k].strides[size_t(inner)] +
+                (outer >= 0 ? r * it.operand[k].strides[size_t(outer)] : 0);
+      for (int d = outer - 1; d >= 0; d--) {
+        int64_t i = rest % it.sizes[d];
+        rest /= it.sizes[d];
+        for (int k = 0; k < it.count; k++) at[k] += i * it.operand[k].strides[size_t(d)];
+      }
+      tile.run(at, std::min(rows, rows_all - r), std::min(cols, cols_all - c), outer, inner);
+    }
+  });
+}
+
+void run(Iteration& it) {
+  if (it.numel == 0) return;
+  simplify(it);
+  LongWork long_work(it.numel >= kLongWork);
+  if (is_flat(it)) {
+    const int64_t grain = std::max<int64_t>(kParallelBytes / std::max(it.cost, 1), 4096);
+    if (it.numel <= grain) run_flat(it, 0, it.numel);
+    else parallel_for(it.numel, grain, [&](int64_t begin, int64_t end) { run_flat(it, begin, end); });
+    return;
+  }
+  run_tiled(it);
+}
+
+void add_tensor(Iteration& it, const Tensor& t, DType compute, bool output) {
+  Operand2& o = it.operand[it.count++];
+  o.data = t.bytes();
+  o.width = t.itemsize();
+  o.compute_width = itemsize(compute);
+  if (t.dtype() != compute) o.convert = output ? converter(t.dtype(), compute) : converter(compute, t.dtype());
+  const int64_t lead = it.ndim - t.dim();
+  for (int64_t d = 0; d < it.ndim; d++) {
+    const bool broadcast = d < lead || (t.sizes()[size_t(d - lead)] == 1 && it.sizes[d] != 1);
+    o.strides[size_t(d)] = broadcast ? 0 : t.strides()[size_t(d - lead)] * o.width;
+  }
+}
+
+void set_shape(Iteration& it, IntSpan sizes) {
+  check(sizes.size() <= 16, "tensors with more than 16 dimensions are not supported here, got ", sizes.size());
+  it.ndim = int(sizes.size());
+  it.numel = product(sizes);
+  std::copy(sizes.begin(), sizes.end(), it.sizes);
+}
+
+struct Plan {
+  DType compute, result;
+  Dims sizes;
+  alignas(16) char params[kMaxParams][16];
+  alignas(16) char numbers[kMaxInputs][16];
+};
+
+void write_scalar(char* to, DType t, const Scalar& s) {
+  visit(t, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    *reinterpret_cast<T*>(to) = s.to<T>();
+  });
+}
+
+const char* rule_error_name(DType t) {
+  static const char* names[] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
+  return names[int(t)];
+}
+
+// Dtypes and shape of a call, and its numbers in the compute dtype.
+void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> inputs, std::initializer_list<Scalar> params) {
+  ResultType type;
+  bool first = true, same = true;
+  const Tensor* lead = nullptr;
+  int i = 0;
+  for (const Input& in : inputs) {
+    if (!(op.bool_inputs >> i & 1)) {
+      if (in.tensor) type.add(*in.tensor);
+      else type.add(*in.scalar);
+    } else if (in.tensor) {
+      check((*in.tensor).dtype() == DType::Bool || (*in.tensor).dtype() == DType::UInt8, op.name,
+            " expected condition to be a boolean tensor, but got a tensor with dtype ", (*in.tensor).dtype());
+    }
+    if (in.tensor) {
+      if (first) {
+        plan.sizes = in.tensor->sizes();
+        lead = in.tensor;
+        first = false;
+      } else if (!equal(plan.sizes, in.tensor->sizes())) {
+        plan.sizes = broadcast_shapes(plan.sizes, in.tensor->sizes());
+        same = false;
+      }
+    }
+    i++;
+  }
+  (void)same;
+  (void)lead;
+  DType common = type.get();
+  if (op.rule == DTypeRule::Float && category(common) <= Category::Integral) common = default_dtype();
+  plan.compute = info(common).compute;
+  switch (op.rule) {
+    case DTypeRule::Bool: plan.result = DType::Bool; break;
+    case DTypeRule::Real: plan.result = real_dtype(common); break;
+    default: plan.result = common;
+  }
+  if (!(*op.tables[chosen_target()])[int(plan.compute)])
+    fail<NotImplementedError>("\"", op.name, "\" not implemented for '", rule_error_name(common), "'");
+  i = 0;
+  for (const Scalar& s : params) {
+    if ((op.integer_param >> i & 1) && category(plan.compute) <= Category::Integral) {
+      check(s.is_integral(), "For integral input tensors, argument alpha must not be a floating point number.");
+      check(!s.is_bool() || plan.compute == DType::Bool, "Boolean alpha only supported for Boolean results.");
+    }
+    if (s.is_complex() && !is_complex(plan.compute))
+      check(s.to_complex().imag() == 0, op.name, ": a complex number argument needs complex tensors, got ", plan.compute);
+    write_scalar(plan.params[i++], plan.compute, s);
+  }
+  i = 0;
+  for (const Input& in : inputs) {
+    if (in.scalar) {
+      DType t = (op.bool_inputs >> i & 1) ? DType::Bool : plan.compute;
+      write_scalar(plan.numbers[i], t, *in.scalar);
+    }
+    i++;
+  }
+}
+
+void execute(const PointwiseOp& op, const Tensor& out, Plan& plan, std::initializer_list<Input> inputs) {
+  if (out.is_meta() || out.numel() == 0) return;
+  Iteration it;
+  it.loop = (*op.tables[chosen_target()])[int(plan.compute)];
+  it.params = plan.params;
+  it.cost = op.cost;
+  // all dense, same shape, no conversion: no iteration needed
+  const DType out_compute = op.rule == DTypeRule::Bool   ? DType::Bool
+                            : op.rule == DTypeRule::Real ? real_dtype(plan.compute)
+                                                         : plan.compute;
+  bool simple = out.is_contiguous() && out.dtype() == out_compute && plan.sizes.size() <= 5 && out.numel() <= 4096;
+  if (simple) {
+    const void* in[kMaxInputs];
+    int k = 0;
+    for (const Input& input : inputs) {
+      DType want = (op.bool_inputs >> k & 1) ? DType::Bool : plan.compute;
+      simple &= input.tensor && input.tensor->is_contiguous() && input.tensor->dtype() == want &&
+                input.tensor->numel() == out.numel() && equal(input.tensor->sizes(), out.sizes());
+      if (!simple) break;
+      in[k++] = input.tensor->bytes();
+    }
+    if (simple) {
+      it.loop(out.bytes(), in, out.numel(), plan.params);
+      return;
+    }
+  }
+  set_shape(it, out.sizes());
+  add_tensor(it, out, out_compute, true);
+  int i = 0;
+  for (const Input& in : inputs) {
+    DType want = (op.bool_inputs >> i & 1) ? DType::Bool : plan.compute;
+    if (in.tensor) {
+      add_tensor(it, *in.tensor, want, false);
+    } else {
+      Operand2& o = it.operand[it.count++];
+      o.data = plan.numbers[i];
+      o.width = o.compute_width = itemsize(want);
+    }
+    i++;
+  }
+  run(it);
+}
+
+// The layout of a fresh result: that of the first input with the full shape (channels-last stays so).
+Tensor allocate_result(const Plan& plan, std::initializer_list<Input> inputs, Device device) {
+  const Tensor* like = nullptr;
+  for (const Input& in : inputs) {
+    if (!in.tensor || in.tensor->dim() != int64_t(plan.sizes.size())) continue;
+    if (in.tensor->is_contiguous() && equal(in.tensor->sizes(), plan.sizes)) return empty(plan.sizes, plan.result, device);
+    if (!like && equal(in.tensor->sizes(), plan.sizes)) like = in.tensor;
+  }
+  if (!like) return empty(plan.sizes, plan.result, device);
+  return empty_strided(plan.sizes, dense_strides_like(plan.sizes, like->strides()), plan.result, device);
+}
+
+Device device_of(std::initializer_list<Input> inputs) {
+  Device d;
+  for (const Input& in : inputs)
+    if (in.tensor && (in.tensor->dim() > 0 || in.tensor->is_meta())) return in.tensor->device();
+  for (const Input& in : inputs)
+    if (in.tensor) d = in.tensor->device();
+  return d;
+}
+
+}  // namespace
+
+Tensor run_pointwise(const PointwiseOp& op, std::initializer_list<Input> inputs, std::initializer_list<Scalar> params) {
+  Plan plan;
+  make_plan(plan, op, inputs, params);
+  Tensor out = allocate_result(plan, inputs, device_of(inputs));
+  execute(op, out, plan, inputs);
+  return out;
+}
+
+void run_pointwise_out(const PointwiseOp& op, const Tensor& out, std::initializer_list<Input> inputs,
+                       std::initializer_list<Scalar> params, bool inplace) {
+  Plan plan;
+  make_plan(plan, op, inputs, params);
+  if (inplace) {
+    check(equal(out.sizes(), plan.sizes), "output with shape ", out.sizes(), " doesn't match the broadcast shape ", plan.sizes,
+          " (", op.name, "_)");
+    check(can_cast(plan.result, out.dtype()), "result type ", rule_error_name(plan.result),
+          " can't be cast to the desired output type ", rule_error_name(out.dtype()), " (", op.name, "_)");
+    check_overlap(op.name, out, out);
+  } else {
+    prepare_out(op.name, out, plan.sizes, plan.result);
+  }
+  bool copy_needed = false;
+  for (const Input& in : inputs) {
+    if (!in.tensor) continue;
+    // reading elements that another position already wrote: partial overlap
+    if (in.tensor->storage() == out.storage() && !in.tensor->is_same(out)) check_overlap(op.name, out, *in.tensor);
+  }
+  (void)copy_needed;
+  execute(op, out, plan, inputs);
+}
+
+void copy_kernel(const Tensor& dst, const Tensor& src) {
+  if (dst.numel() == 0 || dst.is_meta() || src.is_meta()) return;
+  if (dst.is_contiguous() && src.is_contiguous() && dst.dtype() == src.dtype() && dst.numel() == src.numel() && dst.numel() <= 4096) {
+    std::memmove(dst.bytes(), src.bytes(), size_t(dst.numel() * dst.itemsize()));
+    return;
+  }
+  if (src.storage() == dst.storage() && !(src.offset() == dst.offset() && equal(src.strides(), dst.strides()))) {
+    Tensor whole = empty(src.sizes(), src.dtype());  // overlapping copy: through a buffer
+    copy_kernel(whole, src);
+    copy_kernel(dst, whole);
+    return;
+  }
+  Iteration it;
+  set_shape(it, dst.sizes());
+  it.cost = 2;
+  add_tensor(it, dst, src.dtype(), true);
+  add_tensor(it, src, src.dtype(), false);
+  run(it);
+}
+
+void fill_kernel(const Tensor& dst, const Scalar& value) {
+  if (dst.numel() == 0 || dst.is_meta()) return;
+  alignas(16) char number[16];
+  write_scalar(number, dst.dtype(), value);
+  Iteration it;
+  set_shape(it, dst.sizes());
+  it.cost = 2;
+  add_tensor(it, dst, dst.dtype(), true);
+  Operand2& o = it.operand[it.count++];
+  o.data = number;
+  o.width = o.compute_width = dst.itemsize();
+  run(it);
+}
+
+Tensor contiguous_of(const Tensor& t) {
+  if (t.is_contiguous()) return t;
+  Tensor out = empty(t.sizes(), t.dtype(), t.device());
+  copy_kernel(out, t);
+  return out;
+}
+
+Tensor cast_of(const Tensor& t, DType dtype) {
+  if (t.dtype() == dtype) return t;
+  Tensor out = empty_like(t, dtype);
+  copy_kernel(out, t);
+  return out;
+}
+
+void convert_elements(void* dst, DType to, const void* src, DType from, int64_t n) {
+  const void* in[] = {src};
+  converter(to, from)(dst, in, n, nullptr);
+}
+
+void resize_tensor(const Tensor& t, IntSpan sizes) {
+  Dims strides = contiguous_strides(sizes);
+  size_t bytes = size_t((t.offset() + product(sizes)) * t.itemsize());
+  if (bytes > t.storage()->bytes()) t.storage()->resize(bytes);
+  t->set_geometry(sizes, strides, t.offset());
+}
+
+void prepare_out(const char* op, const Tensor& out, IntSpan sizes, DType dtype) {
+  check(can_cast(dtype, out.dtype()), "result type ", rule_error_name(dtype), " can't be cast to the desired output type ",
+        rule_error_name(out.dtype()), " (", op, ", argument 'out')");
+  if (!equal(out.sizes(), sizes)) resize_tensor(out, sizes);
+  check_overlap(op, out, out);
+}
+
+void check_overlap(const char* op, const Tensor& out, const Tensor& in) {
+  if (out.is_same(in)) {
+    for (int64_t d = 0; d < out.dim(); d++)
+      check(out.sizes()[size_t(d)] <= 1 || out.strides()[size_t(d)] != 0, "unsupported operation: more than one element of the "
+            "written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation. (", op, ")");
+    return;
+  }
+  if (out.storage() != in.storage() || out.numel() == 0 || in.numel() == 0) return;
+  if (out.offset() == in.offset() && equal(out.sizes(), in.sizes()) && equal(out.strides(), in.strides())) return;
+  int64_t out_end = out.offset() + storage_extent(out.sizes(), out.strides()), in_end = in.offset() + storage_extent(in.sizes(), in.strides());
+  const bool apart = out_end <= in.offset() || in_end <= out.offset();
+  const bool dense = out.is_contiguous() && in.is_contiguous();
+  check(apart || !dense, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+        "location. Please clone() the tensor before performing the operation. (", op, ")");
+}
+
+}  // namespace flambeau

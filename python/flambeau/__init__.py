@@ -1,0 +1,106 @@
+"""flambeau: a deep-learning framework with PyTorch's API, small and quick to start.
+
+``import flambeau as torch`` is meant literally.
+"""
+
+from __future__ import annotations
+
+import builtins as _builtins
+import importlib as _importlib
+
+from . import _C
+from ._C import (
+    Generator,
+    Tensor,
+    bfloat16,
+    can_cast,
+    channels_last,
+    channels_last_3d,
+    complex64,
+    complex128,
+    contiguous_format,
+    default_generator,
+    device,
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    get_num_threads,
+    int8,
+    int16,
+    int32,
+    int64,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    layout,
+    memory_format,
+    preserve_format,
+    promote_types,
+    set_default_dtype,
+    set_num_threads,
+    strided,
+    uint8,
+)
+from ._C import bool as bool
+from ._errors import OutOfMemoryError
+from ._factory import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
+from ._size import Size
+from ._version import __version__
+
+# every public operator of the table
+for _name in _C._public:
+    globals()[_name] = getattr(_C.ops, _name)
+for _module, _name, _target in _C._aliases:
+    if _module == "Tensor":
+        setattr(Tensor, _name, getattr(Tensor, _target))
+
+from . import _functional as _functional  # noqa: E402
+from . import _tensor as _tensor  # noqa: E402
+from . import autograd as autograd  # noqa: E402
+from ._functional import *  # noqa: E402, F403
+from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+
+float = float32
+double = float64
+half = float16
+short = int16
+int = int32
+long = int64
+cfloat = complex64
+cdouble = complex128
+
+inf = _builtins.float("inf")
+nan = _builtins.float("nan")
+pi = 3.141592653589793
+e = 2.718281828459045
+newaxis = None
+
+# loaded on first use
+_LAZY_MODULES = {
+    "amp", "backends", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random", "serialization", "special",
+    "testing", "types", "utils", "version",
+}  # fmt: skip
+_LAZY_NAMES = {
+    "save": "serialization",
+    "load": "serialization",
+    "set_printoptions": "_tensor_str",
+    "get_printoptions": "_tensor_str",
+    "finfo": "_dtype_info",
+    "iinfo": "_dtype_info",
+    "autocast": "amp",
+}
+
+
+def __getattr__(name):
+    if name in _LAZY_MODULES:
+        return _importlib.import_module("." + name, __name__)
+    if name in _LAZY_NAMES:
+        value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'torch' has no attribute '{name}' (flambeau {__version__})")
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY_MODULES, *_LAZY_NAMES})

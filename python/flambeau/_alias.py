@@ -1,0 +1,81 @@
+"""Makes `import torch` mean flambeau in this process (`flambeau run`).
+
+A finder at the front of `sys.meta_path` answers for ``torch`` and everything below it with the very
+module object of flambeau, so a class has one identity under both names. An installed PyTorch is
+never reached. `importlib.metadata` sees a distribution ``torch`` of the version we follow.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+
+_ALIAS = "torch"
+
+
+def _mirrored(name: str) -> str:
+    return "flambeau" + name.removeprefix(_ALIAS)
+
+
+class TorchFinder:
+    """Meta-path finder and loader for the alias."""
+
+    def find_spec(self, fullname: str, path=None, target=None) -> ModuleSpec | None:
+        if fullname != _ALIAS and not fullname.startswith(_ALIAS + "."):
+            return None
+        try:
+            original = importlib.util.find_spec(_mirrored(fullname))
+        except ModuleNotFoundError:
+            return None
+        if original is None:
+            return None
+        spec = ModuleSpec(fullname, self, origin=original.origin)
+        spec.submodule_search_locations = original.submodule_search_locations
+        spec.has_location = original.has_location
+        return spec
+
+    def create_module(self, spec: ModuleSpec):
+        module = importlib.import_module(_mirrored(spec.name))
+        # The import system is about to put the alias's spec on the module.
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module) -> None:
+        module.__spec__ = module.__spec__.loader_state
+
+    def get_code(self, fullname: str):
+        original = importlib.util.find_spec(_mirrored(fullname))
+        return original.loader.get_code(original.name)  # type: ignore[union-attr]
+
+    def is_package(self, fullname: str) -> bool:
+        original = importlib.util.find_spec(_mirrored(fullname))
+        return original is not None and original.submodule_search_locations is not None
+
+    def find_distributions(self, context=None):
+        """The hook of `importlib.metadata`."""
+        from ._alias_metadata import TorchDistribution  # importlib.metadata is slow to import
+
+        name = getattr(context, "name", None)
+        if name is None or name.lower() == _ALIAS:
+            yield TorchDistribution()
+
+
+def install() -> None:
+    """Installs the finder; a second call changes nothing.
+
+    Raises:
+        RuntimeError: another ``torch`` is imported already.
+    """
+    if any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
+        return
+    import flambeau
+
+    from .torch_version import __version__
+
+    present = sys.modules.get(_ALIAS)
+    if present is not None and present is not flambeau:
+        raise RuntimeError("flambeau cannot stand in for torch: another torch is imported already")
+    flambeau.__version__ = __version__  # scripts ask for the version of the API
+    sys.meta_path.insert(0, TorchFinder())  # type: ignore[arg-type]

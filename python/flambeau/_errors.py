@@ -1,0 +1,11 @@
+"""Exception types of their own name."""
+
+from __future__ import annotations
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no decomposition or inverse of the kind asked for."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """An allocation did not fit into memory."""

@@ -1,0 +1,228 @@
+"""Public functions that need Python: variable arguments, several kinds of results, global state."""
+
+from __future__ import annotations
+
+from . import _C
+from ._C import Tensor, ops
+from ._size import Size
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "get_default_device",
+    "get_rng_state",
+    "initial_seed",
+    "is_complex",
+    "is_floating_point",
+    "is_nonzero",
+    "is_storage",
+    "is_tensor",
+    "manual_seed",
+    "meshgrid",
+    "numel",
+    "seed",
+    "set_default_device",
+    "set_flush_denormal",
+    "set_rng_state",
+    "typename",
+    "use_deterministic_algorithms",
+]
+
+
+def _tensors(args):
+    """f(a, b) and f([a, b]) mean the same."""
+    return list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
+
+
+def is_tensor(obj):
+    """Whether ``obj`` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj):
+    """Whether ``obj`` is a storage."""
+    return isinstance(obj, _C.UntypedStorage)
+
+
+def is_floating_point(input):
+    """Whether the dtype is one of the real floating ones."""
+    return input.is_floating_point()
+
+
+def is_complex(input):
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+def is_nonzero(input):
+    """Truth of a one-element tensor."""
+    if input.numel() != 1:
+        raise RuntimeError(f"Boolean value of Tensor with {'no values' if not input.numel() else 'more than one value'} is ambiguous")
+    return bool(input)
+
+
+def numel(input):
+    """The number of elements."""
+    return input.numel()
+
+
+def typename(obj):
+    """The name of a tensor's type, or of any object's."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    module = getattr(type(obj), "__module__", "")
+    return f"{module}.{type(obj).__qualname__}" if module not in ("", "builtins") else type(obj).__qualname__
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to."""
+    out = ()
+    for shape in shapes:
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        n = max(len(out), len(shape))
+        a, b = (1,) * (n - len(out)) + tuple(out), (1,) * (n - len(shape)) + shape
+        for x, y in zip(a, b):
+            if y < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({y}): ({y})")
+            if x != y and x != 1 and y != 1:
+                raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {shapes}")
+        out = tuple(y if x == 1 else x for x, y in zip(a, b))
+    return Size(out)
+
+
+def broadcast_tensors(*tensors):
+    """Views of the tensors with their common shape."""
+    tensors = _tensors(tensors)
+    shape = broadcast_shapes(*[t.shape for t in tensors])
+    return tuple(t.expand(shape) for t in tensors)
+
+
+def meshgrid(*tensors, indexing=None):
+    """Coordinate grids of 0-d or 1-d tensors; ``indexing`` "ij" or "xy"."""
+    tensors = _tensors(tensors)
+    if not tensors:
+        raise ValueError("meshgrid expects a non-empty TensorList")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for t in tensors:
+        if t.dim() > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t.dim()}D")
+        if t.dtype != tensors[0].dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(tensors) >= 2
+    if swap:
+        tensors[0], tensors[1] = tensors[1], tensors[0]
+    shape = [t.numel() for t in tensors]
+    grids = [t.reshape([-1 if i == k else 1 for i in range(len(shape))]).expand(shape) for k, t in enumerate(tensors)]
+    if swap:
+        grids = [g.transpose(0, 1) for g in grids]
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def _at_least(function, tensors):
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return function(tensors[0])
+    return tuple(function(t) for t in _tensors(tensors))
+
+
+def atleast_1d(*tensors):
+    """Tensors with at least one dimension."""
+    return _at_least(ops.atleast_1d, tensors)
+
+
+def atleast_2d(*tensors):
+    """Tensors with at least two dimensions."""
+    return _at_least(ops.atleast_2d, tensors)
+
+
+def atleast_3d(*tensors):
+    """Tensors with at least three dimensions."""
+    return _at_least(ops.atleast_3d, tensors)
+
+
+def cartesian_prod(*tensors):
+    """Every combination of the elements of 1-d tensors, one row each."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return ops.stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def block_diag(*tensors):
+    """Matrices along the diagonal of one matrix of zeros."""
+    parts = [ops.atleast_2d(t) for t in tensors]
+    for i, p in enumerate(parts):
+        if p.dim() > 2:
+            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {p.dim()} dimensions")
+    if not parts:
+        return ops.empty((1, 0))
+    columns = sum(p.shape[1] for p in parts)
+    rows, at = [], 0
+    for p in parts:
+        rows.append(ops.pad(p, (at, columns - at - p.shape[1])))
+        at += p.shape[1]
+    return ops.cat(rows)
+
+
+# ---- random state ----------------------------------------------------------------------------------
+
+
+def manual_seed(seed):
+    """Seeds the default generator; returns it."""
+    return _C.default_generator.manual_seed(int(seed))
+
+
+def seed():
+    """Seeds the default generator from the system; returns the seed."""
+    return _C.default_generator.seed()
+
+
+def initial_seed():
+    """The seed the default generator was given last."""
+    return _C.default_generator.initial_seed()
+
+
+def get_rng_state():
+    """The default generator's state as a uint8 tensor."""
+    return _C.default_generator.get_state()
+
+
+def set_rng_state(new_state):
+    """Restores a state of get_rng_state."""
+    _C.default_generator.set_state(new_state)
+
+
+# ---- global switches ---------------------------------------------------------------------------------
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Accepted for compatibility: results here never depend on thread timing."""
+
+
+def are_deterministic_algorithms_enabled():
+    """Always true here."""
+    return True
+
+
+def set_flush_denormal(mode):
+    """Denormals are kept; returns False, as on processors without the switch."""
+    return False
+
+
+def get_default_device():
+    """The device of new tensors."""
+    from ._factory import _default_device
+
+    return _C.device(_default_device() or "cpu")
+
+
+def set_default_device(device):
+    """Only the cpu can be the default device in this build."""
+    if device is not None and _C.device(device).type != "cpu":
+        raise NotImplementedError(f"set_default_device: {device!r} is not available, this build has 'cpu' (and 'meta')")

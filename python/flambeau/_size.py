@@ -1,0 +1,45 @@
+"""`flambeau.Size`: the shape of a tensor, a tuple of ints."""
+
+from __future__ import annotations
+
+from . import _C
+
+
+class Size(tuple):
+    """A tuple of dimension sizes.
+
+    >>> flambeau.Size([2, 3]).numel()
+    6
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, sizes=()):
+        return super().__new__(cls, [s.__index__() for s in sizes])
+
+    def numel(self):
+        """The number of elements of a tensor of this shape."""
+        n = 1
+        for s in self:
+            n *= s
+        return n
+
+    def __repr__(self):
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index):
+        out = tuple.__getitem__(self, index)
+        return Size(out) if isinstance(index, slice) else out
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __mul__(self, times):
+        return Size(tuple.__mul__(self, times))
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+Size.__module__ = "torch"
+_C._register_type("Size", Size)

@@ -1,0 +1,280 @@
+"""Methods of Tensor that are written in Python; they are added to the C type."""
+
+from __future__ import annotations
+
+from . import _C
+from ._C import Tensor, ops
+
+
+def _method(function):
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+class RemovableHandle:
+    """What a hook registration returns: ``remove()`` takes the hook away."""
+
+    def __init__(self, owner, id):
+        self._owner, self.id = owner, id
+
+    def remove(self):
+        if self._owner is not None:
+            self._owner._remove_hook(self.id)
+            self._owner = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+@_method
+def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Adds the gradients of this tensor to ``.grad`` of the leaves it was computed from.
+
+    Args: ``gradient``, of this tensor's shape, weights its elements (1 for a one-element tensor);
+    ``inputs`` limits accumulation to these leaves. Raises RuntimeError without a graph.
+    """
+    if type(self) is not Tensor and _C._has_torch_function(self):
+        from .overrides import handle_torch_function
+
+        return handle_torch_function(
+            Tensor.backward, (self,), self, gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs
+        )
+    from . import autograd
+
+    autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+@_method
+def register_hook(self, hook):
+    """Calls ``hook(grad)`` when this tensor's gradient is known; a returned tensor replaces it."""
+    return RemovableHandle(self, self._add_hook(hook))
+
+
+@_method
+def register_post_accumulate_grad_hook(self, hook):
+    """Calls ``hook(tensor)`` after ``.grad`` of this leaf has been accumulated."""
+    return RemovableHandle(self, self._add_post_accumulate_hook(hook))
+
+
+@_method
+def __repr__(self, *, tensor_contents=None):
+    from ._tensor_str import _str
+
+    return _str(self, tensor_contents=tensor_contents)
+
+
+@_method
+def __format__(self, spec):
+    return self.item().__format__(spec) if self.dim() == 0 and not self.is_meta and type(self) is Tensor else object.__format__(self, spec)
+
+
+@_method
+def __contains__(self, element):
+    if isinstance(element, (Tensor, bool, int, float, complex)):
+        return bool((self == element).any().item())
+    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+
+@_method
+def __reversed__(self):
+    return self if self.dim() == 0 else self.flip(0)
+
+
+@_method
+def numpy(self, *, force=False):
+    """A NumPy array that shares memory with this tensor."""
+    import numpy as np
+
+    if force:
+        self = self.detach().cpu().resolve_conj().resolve_neg()
+    if self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self.dtype is _C.bfloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16: NumPy has no such type; convert with .float() first")
+    if self.is_meta:
+        raise TypeError("can't convert meta device type tensor to numpy: it has no data")
+    return np.asarray(memoryview(self)) if self.numel() else np.empty(tuple(self.shape), _numpy_dtype(self.dtype))
+
+
+def _numpy_dtype(dtype):
+    return str(dtype).rsplit(".", 1)[-1]
+
+
+@_method
+def __array__(self, dtype=None, copy=None):
+    array = self.numpy()
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+@_method
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    from ._factory import as_tensor
+
+    if array.dtype == bool:
+        array = array.astype("uint8")
+    return as_tensor(array)
+
+
+Tensor.__array_priority__ = 1000
+
+
+@_method
+def type(self, dtype=None, non_blocking=False, **kwargs):
+    """The tensor's type name, or the tensor converted to another dtype."""
+    if dtype is None:
+        return "torch." + _LEGACY_NAMES[self.dtype]
+    if isinstance(dtype, str):
+        names = {"torch." + v: k for k, v in _LEGACY_NAMES.items()}
+        if dtype not in names:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = names[dtype]
+    return self.to(dtype)
+
+
+_LEGACY_NAMES = {
+    _C.float32: "FloatTensor", _C.float64: "DoubleTensor", _C.float16: "HalfTensor", _C.bfloat16: "BFloat16Tensor",
+    _C.uint8: "ByteTensor", _C.int8: "CharTensor", _C.int16: "ShortTensor", _C.int32: "IntTensor", _C.int64: "LongTensor",
+    _C.bool: "BoolTensor", _C.complex64: "ComplexFloatTensor", _C.complex128: "ComplexDoubleTensor",
+}  # fmt: skip
+
+_type = __builtins__["type"] if isinstance(__builtins__, dict) else __builtins__.type
+
+
+def _legacy_new(cls, *args, device=None):
+    """Tensor(2, 3), Tensor([1., 2.]), Tensor(other): float tensors (uninitialised for sizes)."""
+    from ._factory import tensor
+
+    dtype = _C.get_default_dtype()
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        out = args[0].detach()
+        if cls is Tensor:
+            return out
+    elif len(args) == 1 and not isinstance(args[0], int):
+        out = ops.empty(tuple(args[0])) if hasattr(args[0], "numel") and isinstance(args[0], tuple) else tensor(args[0], dtype=dtype)
+    else:
+        out = ops.empty(args or (0,), dtype=dtype)
+    return out if cls is Tensor else _C._make_subclass(cls, out)
+
+
+@_method
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor of ``data`` with this tensor's dtype and device by default."""
+    from ._factory import tensor
+
+    return tensor(
+        data, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device, requires_grad=requires_grad
+    )
+
+
+@_method
+def __reduce_ex__(self, protocol):
+    from ._pickle import _reduce_tensor
+
+    return _reduce_tensor(self, protocol)
+
+
+@_method
+def __deepcopy__(self, memo):
+    from ._pickle import _deepcopy_tensor
+
+    return _deepcopy_tensor(self, memo)
+
+
+@_method
+def __dir__(self):
+    return sorted(set(object.__dir__(self)))
+
+
+@_method
+def is_shared(self):
+    return False
+
+
+@_method
+def share_memory_(self):
+    return self
+
+
+@_method
+def is_same_size(self, other):
+    return self.shape == other.shape
+
+
+@_method
+def dim_order(self):
+    """Dimensions from the outermost to the innermost in memory."""
+    return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+
+
+@_method
+def get_device(self):
+    return -1
+
+
+@_method
+def pin_memory(self, device=None):
+    return self
+
+
+@_method
+def is_pinned(self, device=None):
+    return False
+
+
+@_method
+def apply_(self, function):
+    """Replaces each element by ``function(element)``; slow, for cpu tensors."""
+    flat = [function(v) for v in self.reshape(-1).tolist()]
+    from ._factory import tensor
+
+    return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+
+
+@_method
+def storage(self):
+    return self.untyped_storage()
+
+
+@classmethod
+def __torch_function__(cls, func, types, args=(), kwargs=None):
+    """The default protocol: computes, then gives results the subclass's type."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    before = _C._set_torch_function_enabled(False)
+    try:
+        out = func(*args, **(kwargs or {}))
+    finally:
+        _C._set_torch_function_enabled(before)
+    return out if cls is Tensor else _as_subclass(out, cls)
+
+
+Tensor.__torch_function__ = __torch_function__
+
+
+def _as_subclass(value, cls):
+    if isinstance(value, Tensor) and not isinstance(value, cls):
+        return value.as_subclass(cls)
+    if isinstance(value, (tuple, list)):
+        items = [_as_subclass(v, cls) for v in value]
+        return _type(value)(items) if _type(value) in (tuple, list) else value
+    return value
+
+
+@_method
+def as_subclass(self, cls):
+    """This tensor as an instance of a subclass, sharing memory and history."""
+    return _C._make_subclass(cls, ops.alias(self), False) if not self.requires_grad else _C._make_subclass(cls, self, self.requires_grad)
+
+
+def _disabled_torch_function_impl(cls, func, types, args=(), kwargs=None):
+    return func(*args, **(kwargs or {}))
+
+
+Tensor._make_subclass = staticmethod(lambda cls, data, require_grad=False: _C._make_subclass(cls, data, require_grad))
+Tensor.layout = property(lambda self: _C.strided)
+Tensor.names = property(lambda self: (None,) * self.dim())
+Tensor.name = property(lambda self: None)
+Tensor.__module__ = "torch"

@@ -1,0 +1,130 @@
+"""Reverse-mode differentiation: backward, grad, modes, custom functions, numeric checks."""
+
+from __future__ import annotations
+
+from .. import _C
+from .._C import Tensor
+from . import graph as graph
+from .function import Function, FunctionCtx, once_differentiable
+from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .gradcheck import gradcheck, gradgradcheck
+
+Variable = Tensor
+
+
+def _as_list(value, what):
+    if isinstance(value, Tensor):
+        return [value]
+    if not isinstance(value, (tuple, list)):
+        value = list(value)
+    for v in value:
+        if not isinstance(v, Tensor):
+            raise TypeError(f"{what}: expected Tensors, got {type(v).__name__}")
+    return value
+
+
+def _weights(grads, count):
+    if grads is None:
+        return [None] * count
+    grads = [grads] if isinstance(grads, Tensor) else list(grads)
+    if len(grads) != count:
+        raise RuntimeError(f"got {count} tensors and {len(grads)} gradients")
+    for g in grads:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    return grads
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Adds the gradients of ``tensors`` to ``.grad`` of the leaves they were computed from.
+
+    Args: ``grad_tensors`` weights each tensor (1 for one-element tensors); ``retain_graph`` keeps
+    the graph (default: ``create_graph``); ``inputs`` limits accumulation to these tensors.
+    """
+    tensors = _as_list(tensors, "backward")
+    chosen = [] if inputs is None else _as_list(inputs, "backward inputs")
+    if inputs is not None and not chosen:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    retain = create_graph if retain_graph is None else retain_graph
+    grads = _weights(grad_tensors, len(tensors))
+    if not chosen:
+        _C._run_backward(tensors, grads, retain, create_graph, (), True, True)
+        return
+    found = _C._run_backward(tensors, grads, retain, create_graph, chosen, True, False)
+    for t, g in zip(chosen, found):
+        if g is not None:
+            t.grad = g if t.grad is None else t.grad + g if create_graph else t.grad.add_(g)
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """The gradients of ``outputs`` with respect to ``inputs``, as a tuple.
+
+    >>> x = flambeau.tensor(3.0, requires_grad=True)
+    >>> flambeau.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    outputs, inputs = _as_list(outputs, "grad outputs"), _as_list(inputs, "grad inputs")
+    if is_grads_batched:
+        weights = _weights(grad_outputs, len(outputs))
+        rows = [
+            grad(outputs, inputs, [w[i] for w in weights], True, create_graph, True, allow_unused, False, materialize_grads)
+            for i in range(weights[0].shape[0])
+        ]
+        return tuple(None if r[0] is None else _C.ops.stack(list(r)) for r in zip(*rows))
+    retain = create_graph if retain_graph is None else retain_graph
+    unused = bool(allow_unused) or materialize_grads
+    out = _C._run_backward(outputs, _weights(grad_outputs, len(outputs)), retain, create_graph, inputs, unused, False)
+    if materialize_grads:
+        out = tuple(_C.ops.zeros_like(t) if g is None else g for t, g in zip(inputs, out))
+    return out
+
+
+class set_detect_anomaly:
+    """Accepted for compatibility: messages always name operators and lines here."""
+
+    def __init__(self, mode, check_nan=True):
+        self.mode = mode
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+class detect_anomaly(set_detect_anomaly):
+    """As set_detect_anomaly(True)."""
+
+    def __init__(self, check_nan=True):
+        super().__init__(True, check_nan)
+
+
+__all__ = [
+    "Function",
+    "FunctionCtx",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "no_grad",
+    "once_differentiable",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]

@@ -1,0 +1,25 @@
+"""Saving and loading in PyTorch's file format, without running what a file says.
+
+`_save` and `_load` hold the two functions, `_archive` the zip container, `_restricted` the
+unpickler, `_rebuild` the making of tensors, `_names` PyTorch's names, `_safe` the user's allow-list.
+"""
+
+from ._load import load
+from ._safe import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    get_unsafe_globals_in_checkpoint,
+    safe_globals,
+)
+from ._save import save
+
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "safe_globals",
+    "save",
+]

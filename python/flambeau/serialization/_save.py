@@ -1,0 +1,306 @@
+"""`save`: a pickle with tensors pulled out, in PyTorch's zip container.
+
+The pickle names PyTorch's own functions and classes, so that PyTorch reads the file. A storage is
+written once, and only the part of it that saved tensors reach where that leaves out a good deal:
+the first pass finds the extents, a second one, when one is trimmed, writes the offsets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import sys
+from collections import OrderedDict
+
+from .. import _C
+from ._archive import ALIGNMENT, ArchiveWriter
+from ._names import STORAGE_OF_DTYPE, dtype_name, to_torch
+
+# Leaving out less than this is not worth a storage of another size than the original.
+_TRIM_FROM = 4096
+
+
+def save(
+    obj,
+    f,
+    pickle_module=None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Saves `obj`, with the tensors in it, to a file that `load` and `torch.load` read.
+
+    Args:
+        obj: anything that pickles: a state dict, a tensor, nested containers of them.
+        f: a path, or a binary file object. A path is written under another name first and then
+            renamed: a reader finds the old file or the new one, never a part.
+        pickle_module: None or `pickle`; others are refused.
+        pickle_protocol: protocol of the pickle, 2 for files that everything reads.
+
+    Tensors that share memory share it again after loading. Of a large storage only the part that
+    the saved tensors reach is written.
+
+    Example:
+        >>> import flambeau, io
+        >>> file = io.BytesIO()
+        >>> flambeau.save({"weight": flambeau.ones(2)}, file)
+        >>> _ = file.seek(0)
+        >>> flambeau.load(file)
+        {'weight': tensor([1., 1.])}
+    """
+    if pickle_module not in (None, pickle):
+        raise ValueError(f"save: pickle_module must be None or pickle, got {pickle_module!r}")
+    if not _use_new_zipfile_serialization:
+        raise ValueError(
+            "save: the format before PyTorch 1.6 is read but not written; "
+            "leave _use_new_zipfile_serialization out"
+        )
+    byteorder = not _disable_byteorder_record
+    if isinstance(f, str | os.PathLike):
+        path = os.fspath(f)
+        folder = os.path.splitext(os.path.basename(path))[0] or "archive"
+        data, storages = _pickle(obj, pickle_protocol)
+        with _replacing(path) as file:
+            _write(file, folder, data, storages, byteorder)
+    elif hasattr(f, "write"):
+        data, storages = _pickle(obj, pickle_protocol)
+        _write(f, "archive", data, storages, byteorder)
+    else:
+        raise AttributeError(
+            f"save: expected 'f' to be a string, path, or a file object with 'write', "
+            f"got {type(f).__name__}"
+        )
+
+
+def _write(file, folder: str, data: bytes, storages: list, byteorder: bool) -> None:
+    writer = ArchiveWriter(file, folder)
+    writer.write("data.pkl", data)
+    writer.write(".format_version", b"1")
+    writer.write(".storage_alignment", str(ALIGNMENT).encode())
+    if byteorder:
+        writer.write("byteorder", sys.byteorder.encode())
+    for key, storage in enumerate(storages):
+        writer.write(f"data/{key}", storage.kept())
+    writer.write("version", b"3\n")
+    writer.close()
+
+
+@contextlib.contextmanager
+def _replacing(path: str):
+    """A binary file that takes the place of `path` when the block ends well."""
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        if os.path.isdir(path):
+            raise IsADirectoryError(f"save: '{path}' is a directory")
+        with open(path, "wb") as file:  # a device or a pipe
+            yield file
+        return
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"save: Parent directory {folder} does not exist.")
+    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(temporary, flags, 0o666)
+    try:
+        with open(handle, "wb") as file:
+            yield file
+        if os.path.exists(path):
+            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+# ---- pickling -----------------------------------------------------------------------------------
+
+
+class _Storage:
+    """A storage to write, and the bytes of it that tensors reach."""
+
+    def __init__(self, key: str, storage, dtype) -> None:
+        self.key = key
+        self.storage = storage
+        self.dtype = dtype
+        self.start = self.stop = -1
+
+    def reach(self, start: int, stop: int) -> None:
+        if start < stop:
+            self.start = start if self.start < 0 else min(self.start, start)
+            self.stop = max(self.stop, stop)
+
+    def trim(self) -> bool:
+        """Settles the part to write; True if that is less than all."""
+        total = self.storage.nbytes()
+        start, stop = max(self.start, 0) // ALIGNMENT * ALIGNMENT, max(self.stop, 0)
+        if total - (stop - start) >= _TRIM_FROM:
+            self.start, self.stop = start, stop
+            return True
+        self.keep_all()
+        return False
+
+    def keep_all(self) -> None:
+        self.start, self.stop = 0, self.storage.nbytes()
+
+    def kept(self) -> memoryview:
+        return memoryview(self.storage)[self.start : self.stop]
+
+
+class _TorchGlobal:
+    """A global of PyTorch's, written by name."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def __call__(self, *args):
+        raise TypeError(f"{self.module}.{self.name} only exists in files")
+
+
+def _utils(name: str) -> _TorchGlobal:
+    return _TorchGlobal("torch._utils", name)
+
+
+_REBUILD_TENSOR = _utils("_rebuild_tensor_v2")
+_REBUILD_META = _utils("_rebuild_meta_tensor_no_storage")
+_REBUILD_PARAMETER = _utils("_rebuild_parameter")
+_REBUILD_PARAMETER_WITH_STATE = _utils("_rebuild_parameter_with_state")
+_REBUILD_FROM_TYPE = _TorchGlobal("torch._tensor", "_rebuild_from_type_v2")
+_SIZE = _TorchGlobal("torch", "Size")
+_DEVICE = _TorchGlobal("torch", "device")
+_STORAGES = {
+    dtype: _TorchGlobal("torch", name) for dtype, name in STORAGE_OF_DTYPE.items()
+}
+
+
+class _StorageRef:
+    """A tensor's mention of a storage; becomes a persistent id."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id: tuple) -> None:
+        self.id = id
+
+
+def _pickle(obj, protocol: int) -> tuple[bytes, list[_Storage]]:
+    first = _TensorPickler(protocol, {})
+    data = first.run(obj)
+    trimmed = [s.trim() for s in first.storages.values()]
+    if not any(trimmed):
+        return data, list(first.storages.values())
+    second = _TensorPickler(protocol, first.storages)
+    data = second.run(obj)
+    for storage in second.storages.values():
+        if storage.key not in second.settled:  # made by a __reduce__ during the second pass
+            storage.keep_all()
+    return data, list(second.storages.values())
+
+
+# The C pickler insists on importing each global that it names, which files for PyTorch forbid.
+class _TensorPickler(pickle._Pickler):  # type: ignore[name-defined]
+    def __init__(self, protocol: int, known: dict) -> None:
+        self._buffer = io.BytesIO()
+        super().__init__(self._buffer, protocol)
+        self.storages: dict[int, _Storage] = dict(known)
+        self.settled = {s.key for s in known.values()}
+
+    def run(self, obj) -> bytes:
+        self.dump(obj)
+        return self._buffer.getvalue()
+
+    def persistent_id(self, obj):
+        return obj.id if type(obj) is _StorageRef else None
+
+    def reducer_override(self, obj):
+        if isinstance(obj, _C.Tensor):
+            return self._tensor(obj)
+        if isinstance(obj, _TorchGlobal):
+            return obj.name
+        if isinstance(obj, _C.dtype | _C.memory_format | _C.layout):
+            return str(obj).removeprefix("torch.")
+        if isinstance(obj, tuple) and type(obj).__name__ == "Size":
+            return _SIZE, (tuple(obj),)
+        if isinstance(obj, _C.device):
+            return _DEVICE, (obj.type, *(() if obj.index is None else (obj.index,)))
+        return NotImplemented
+
+    def _tensor(self, t):
+        kind, state = type(t), getattr(t, "__dict__", None)
+        if kind is _C.Tensor and not state:
+            return self._plain(t)
+        if kind.__name__ == "Parameter" and kind.__module__ == "flambeau.nn.parameter":
+            args = (t.detach().as_subclass(_C.Tensor), t.requires_grad, OrderedDict())
+            if state:
+                return _REBUILD_PARAMETER_WITH_STATE, (*args, dict(state))
+            return _REBUILD_PARAMETER, args
+        function, args = self._plain(t)
+        return _REBUILD_FROM_TYPE, (function, kind, args, dict(state or {}))
+
+    def _plain(self, t):
+        sizes, strides = tuple(t.shape), tuple(t.stride())
+        if t.device.type == "meta":
+            return _REBUILD_META, (t.dtype, sizes, strides, t.requires_grad)
+        storage = self._storage(t)
+        offset = t.storage_offset()
+        if storage.key in self.settled:
+            count = (storage.stop - storage.start) // t.dtype.itemsize
+            # An empty tensor reaches nothing and may lie outside the part kept.
+            offset = min(max(offset - storage.start // t.dtype.itemsize, 0), count)
+        else:
+            count = storage.storage.nbytes() // t.dtype.itemsize
+            reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides)) if t.numel() else 0
+            storage.reach(offset * t.dtype.itemsize, (offset + reach) * t.dtype.itemsize)
+        kind = _STORAGES[dtype_name(t.dtype)]
+        ref = _StorageRef(("storage", kind, storage.key, "cpu", count))
+        return _REBUILD_TENSOR, (ref, offset, sizes, strides, t.requires_grad, OrderedDict())
+
+    def _storage(self, t) -> _Storage:
+        storage = t.untyped_storage()
+        found = self.storages.get(storage._cdata)
+        if found is None:
+            # Held here, so that no other storage gets its address while this runs.
+            found = _Storage(str(len(self.storages)), storage, t.dtype)
+            self.storages[storage._cdata] = found
+        elif found.dtype != t.dtype:
+            raise RuntimeError(
+                "save: Cannot save multiple tensors or storages that view the same data as "
+                f"different types: {found.dtype} and {t.dtype}; save a clone of one"
+            )
+        return found
+
+    def save_global(self, obj, name=None) -> None:
+        module = getattr(obj, "module", None) if isinstance(obj, _TorchGlobal) else None
+        if isinstance(obj, _C.dtype | _C.memory_format | _C.layout):
+            module = "torch"
+        if module is None:
+            qualified = name or getattr(obj, "__qualname__", None)
+            found = getattr(obj, "__module__", None) or ""
+            module = to_torch(found)
+            if module == found or qualified is None:
+                super().save_global(obj, name)
+                return
+            name = qualified
+        if self.proto >= 4:
+            self.save(module)
+            self.save(name)
+            self.write(pickle.STACK_GLOBAL)
+        else:
+            self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+    # The dispatch table of the base class is by type and holds the base class's save_global.
+    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch[type(save)] = save_global
+
+    def save_type(self, obj) -> None:
+        if obj.__module__.partition(".")[0] == "flambeau":
+            self.save_global(obj)
+        else:
+            super().save_type(obj)
+
+    dispatch[type] = save_type
