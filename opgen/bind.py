@@ -44,11 +44,17 @@ def group(ops):
     return out
 
 
+def weak_self(o):
+    """Functions of a tensor and a number also take the number first: mul(2.0, x)."""
+    return o.has("function") and any(a.type == "Operand" for a in o.args)
+
+
 def param_rows(o):
     rows = []
-    for a in o.args:
+    for i, a in enumerate(o.args):
         expand = int(a.type.rstrip("?")[4:-1]) if cpp.is_sized(a.type) else 0
-        rows.append(f'{{"{python_name(a)}", nullptr, Kind::{kind(a.type)}, {expand}, '
+        k = "WeakTensor" if i == 0 and a.type == "Tensor" and weak_self(o) and not a.mutable else kind(a.type)
+        rows.append(f'{{"{python_name(a)}", nullptr, Kind::{k}, {expand}, '
                     f"{str(a.default is None).lower()}, {str(a.kwonly).lower()}}}")
     if o.has("out"):
         k = "Out" if len(o.returns) == 1 else "OutTuple"
@@ -97,6 +103,8 @@ def convert(o, i, a):
     if k in ("Ints", "OptInts"):
         n = int(a.type.rstrip("?")[4:-1]) if cpp.is_sized(a.type) else 0
         text = f"as_dims({at}, {n})" if k == "Ints" else f"as_opt_dims({at}, {n})"
+    elif i == 0 and k == "Tensor" and weak_self(o) and not a.mutable:
+        text = f"as_weak_tensor({at})"
     else:
         text = CONVERT[k].format(at)
     default = cpp.cpp_default(a)

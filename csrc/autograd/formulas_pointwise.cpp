@@ -58,7 +58,7 @@ Tensor power(const Tensor& self, const Operand& exponent) {
       check(e.to_int() >= 0, "Integers to negative integer powers are not allowed.");
     if (!e.is_complex() && self.is_floating() && !self->requires_grad) {
       double v = e.to_double();
-      if (v == 2.0) return square(self);
+      if (v == 2.0) return _square(self);
       if (v == 0.5) return sqrt(self);
     }
   }
@@ -74,7 +74,7 @@ Operand to_wide_operand(const Operand& o) {
   return converted(o.tensor(), o.tensor().is_complex() ? DType::Complex128 : DType::Float64, {}, false, {});
 }
 
-Tensor round_decimals(const Tensor& self, int64_t decimals) {
+Tensor round_to(const Tensor& self, int64_t decimals) {
   if (decimals == 0) return round(self);
   check<NotImplementedError>(self.is_floating(), "\"round_cpu\" not implemented for '", info(self.dtype()).name, "'");
   double scale = std::pow(10.0, double(std::abs(decimals)));
@@ -119,6 +119,9 @@ Tensor clamp_numbers(const Tensor& self, const std::optional<Scalar>& low, const
   check(low || high, "torch.clamp: At least one of 'min' or 'max' must not be None");
   if (low && high) return _clamp(self, *low, *high);
   return low ? clamp_min(self, *low) : clamp_max(self, *high);
+}
+Tensor square_of(const Tensor& self) {
+  return self.dtype() == DType::Bool ? _to_dtype(self, DType::Int64) : _square(self);
 }
 Tensor lt_operands(const Operand& a, const Operand& b) {
   if (a.is_tensor()) return lt(a.tensor(), b);
@@ -268,8 +271,8 @@ Tensor angle_grad(const Tensor& grad, const Tensor& self) {
 }
 
 Tensor share_ties(const Tensor& grad, const Tensor& self, const Tensor& other, bool larger) {
-  Tensor wins = larger ? gt(self, other) : lt(self, other);
-  return _where(eq(self, other), grad / 2, _where(wins, grad, 0));
+  Tensor loses = larger ? lt(self, other) : gt(self, other);
+  return _where(loses, 0, _where(eq(self, other), grad / 2, grad));
 }
 
 Tensor hardswish_grad(const Tensor& grad, const Tensor& self) {

@@ -20,19 +20,22 @@ std::optional<DType> dtype_or_default(std::optional<DType> t);
 std::optional<DType> dtype_named(const std::string& name);
 std::optional<Device> device_named(const std::string& name);
 Dims negated(const Dims& d);
+// `self` takes the shape and history of a view of it.
+Tensor become(const Tensor& self, const Tensor& view);
 inline Tensor itself(const Tensor& t) { return t; }
 
 // ---- compositions
 Tensor power(const Tensor& self, const Operand& exponent);
 Tensor to_wide(const Tensor& self, const Operand& other);
 Operand to_wide_operand(const Operand& o);
-Tensor round_decimals(const Tensor& self, int64_t decimals);
+Tensor round_to(const Tensor& self, int64_t decimals);
 Tensor logit_of(const Tensor& self, std::optional<double> eps);
 Tensor replace_nonfinite(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf);
 Tensor angle_of(const Tensor& self);
 TensorList nonzero_tuple(const Tensor& condition);
 Tensor clamp_tensors(const Tensor& self, const OptTensor& low, const OptTensor& high);
 Tensor clamp_numbers(const Tensor& self, const std::optional<Scalar>& low, const std::optional<Scalar>& high);
+Tensor square_of(const Tensor& self);
 Tensor lt_operands(const Operand& a, const Operand& b);
 Tensor celu_of(const Tensor& self, const Scalar& alpha);
 Tensor gelu_of(const Tensor& self, const std::string& approximate);

@@ -1,4 +1,5 @@
 #include "autograd/formulas.h"
+#include "autograd/node.h"
 
 namespace flambeau::formulas {
 using namespace ops;
@@ -7,6 +8,20 @@ Dims inverse_permutation(const Dims& dims) {
   Dims out = dims;
   for (size_t i = 0; i < dims.size(); i++) out[size_t(wrap_dim(dims[i], int64_t(dims.size())))] = int64_t(i);
   return out;
+}
+
+Tensor become(const Tensor& self, const Tensor& view) {
+  if (view.is_same(self)) return self;
+  check_inplace(self, "view in place");
+  self->set_geometry(view.sizes(), view.strides(), view.offset());
+  if (view->requires_grad && !is_leaf(view)) {
+    auto& meta = meta_of(self);
+    meta.grad_fn = grad_fn(view);
+    meta.output_nr = meta_of(view).output_nr;
+    self->requires_grad = true;
+    if (meta.view) meta.view->version = self.version();
+  }
+  return self;
 }
 
 TensorList cat_grads(const Tensor& grad, const std::vector<Dims>& shapes, int64_t dim) {

@@ -106,6 +106,14 @@ std::optional<Dims> as_opt_dims(PyObject* o, int expand) {
   return as_dims(o, expand);
 }
 
+Tensor as_weak_tensor(PyObject* o) {
+  if (is_tensor(o)) return as_tensor(o);
+  Scalar s = as_scalar(o);
+  Tensor t = ops::full(Dims{}, s, std::nullopt, std::nullopt);
+  t->wrapped_number = true;
+  return t;
+}
+
 TensorList as_tensor_list(PyObject* o) {
   TensorList out;
   PyObject** items = PySequence_Fast_ITEMS(o);

@@ -35,6 +35,8 @@ inline OptTensor as_opt_tensor(PyObject* o) {
   return o ? OptTensor(as_tensor(o)) : std::nullopt;
 }
 TensorList as_tensor_list(PyObject* o);
+// A number as a 0-d tensor that is weak in promotion.
+Tensor as_weak_tensor(PyObject* o);
 std::vector<OptTensor> as_opt_tensor_list(PyObject* o);
 inline Operand as_operand(PyObject* o) {
   if (is_tensor(o)) return Operand(as_tensor(o));

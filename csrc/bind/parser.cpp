@@ -32,7 +32,7 @@ bool all_items(PyObject* o, F&& f) {
 
 const char* kind_name(Kind k) {
   switch (k) {
-    case Kind::Tensor: case Kind::OptTensor: case Kind::Out: return "Tensor";
+    case Kind::Tensor: case Kind::WeakTensor: case Kind::OptTensor: case Kind::Out: return "Tensor";
     case Kind::TensorList: case Kind::OptTensorList: case Kind::OutTuple: return "tuple of Tensors";
     case Kind::Operand: return "Tensor or Number";
     case Kind::Scalar: case Kind::OptScalar: return "Number";
@@ -108,7 +108,7 @@ struct Bound::Try {
   bool accepts(PyObject* o, const Param& p) {
     switch (p.kind) {
       case Kind::Tensor: case Kind::OptTensor: case Kind::Out: return tensor(o);
-      case Kind::Operand: return tensor(o) || is_number(o);
+      case Kind::Operand: case Kind::WeakTensor: return tensor(o) || is_number(o);
       case Kind::Scalar: case Kind::OptScalar:
         return is_number(o) || (is_tensor(o) && as_tensor(o).dim() == 0);
       case Kind::Int: case Kind::OptInt: return is_integer(o);

@@ -8,7 +8,7 @@
 namespace flambeau::bind {
 
 enum class Kind : uint8_t {
-  Tensor, OptTensor, TensorList, OptTensorList, Operand, Scalar, OptScalar, Int, OptInt, Ints, OptInts,
+  Tensor, WeakTensor, OptTensor, TensorList, OptTensorList, Operand, Scalar, OptScalar, Int, OptInt, Ints, OptInts,
   Float, OptFloat, Bool, OptBool, Str, OptStr, DType, OptDType, OptDevice, OptLayout, OptMemoryFormat,
   OptGenerator, Out, OutTuple,
 };

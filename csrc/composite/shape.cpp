@@ -212,6 +212,26 @@ Tensor diag(const Tensor& self, int64_t diagonal) {
   return clone(ops::diagonal(self, diagonal, 0, 1), MemoryFormat::Contiguous);
 }
 
+Tensor resize_(const Tensor& self, const Dims& size, std::optional<MemoryFormat> format) {
+  check(!self->requires_grad, "cannot resize variables that require grad");
+  for (int64_t s : size) check(s >= 0, "resize_: negative size in ", size);
+  resize_tensor(self, size);
+  MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
+  if (f == MemoryFormat::ChannelsLast || f == MemoryFormat::ChannelsLast3d)
+    self->set_geometry(size, channels_last_strides(size), self.offset());
+  bump_version(self, "resize_");
+  return self;
+}
+
+Tensor set_(const Tensor& self, const Tensor& source) {
+  check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", self.dtype(), ", got ", source.dtype());
+  check(!self->requires_grad, "set_: cannot change the storage of a tensor that requires grad");
+  self->storage = source.storage();
+  self->set_geometry(source.sizes(), source.strides(), source.offset());
+  bump_version(self, "set_");
+  return self;
+}
+
 Scalar item(const Tensor& self) {
   check(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
   check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");

@@ -358,7 +358,7 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Op
 namespace {
 
 void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Tensor& index, const Tensor* src) {
-  check(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
+  check(is_integral(index.dtype()), op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
   if (index.numel() == 0) return;
   int64_t n = std::max<int64_t>(self.dim(), 1);
   check(std::max<int64_t>(index.dim(), 1) == n, "Index tensor must have the same number of dimensions as self tensor (", op, "): ", index.dim(), " and ", self.dim());

@@ -25,6 +25,7 @@ __all__ = [
     "is_tensor",
     "manual_seed",
     "meshgrid",
+    "nonzero",
     "numel",
     "seed",
     "set_default_device",
@@ -121,9 +122,16 @@ def meshgrid(*tensors, indexing=None):
     shape = [t.numel() for t in tensors]
     grids = [t.reshape([-1 if i == k else 1 for i in range(len(shape))]).expand(shape) for k, t in enumerate(tensors)]
     if swap:
-        grids = [g.transpose(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
+
+
+def nonzero(input, *, out=None, as_tuple=False):
+    """Positions of the elements that are not zero: one row each, or one tensor a dimension."""
+    if as_tuple:
+        return ops.nonzero(input if input.dim() else input.reshape(1)).unbind(1)
+    found = ops.nonzero(input)
+    return found if out is None else out.resize_(found.shape).copy_(found)
 
 
 def _at_least(function, tensors):

@@ -160,6 +160,18 @@ def _legacy_new(cls, *args, device=None):
 
 
 @_method
+def where(self, condition, other):
+    """Elements of this tensor where ``condition``, of ``other`` elsewhere."""
+    return ops.where(condition, self, other)
+
+
+@_method
+def nonzero(self, *, as_tuple=False):
+    """Positions of the elements that are not zero: one row each, or one tensor a dimension."""
+    return ops.nonzero(self if self.dim() else self.reshape(1)).unbind(1) if as_tuple else ops.nonzero(self)
+
+
+@_method
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of ``data`` with this tensor's dtype and device by default."""
     from ._factory import tensor

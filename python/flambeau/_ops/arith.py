@@ -212,13 +212,20 @@ op(
 )
 op(
     "square(Tensor self) -> Tensor",
-    kernel=pointwise("x * x"),
-    on="bifc",
-    grad={"self": "grad * conj(self) * 2"},
+    kernel=decomp("square_of(self)"),
     samples=unary(),
     ref="self * self",
     forms=ALL,
-    doc="Each element times itself.",
+    doc="Each element times itself; booleans count as integers.",
+)
+op(
+    "_square(Tensor self) -> Tensor",
+    kernel=pointwise("x * x"),
+    on="ifc",
+    grad={"self": "grad * conj(self) * 2"},
+    samples=unary(),
+    forms="",
+    tags="internal",
 )
 op(
     "pow(Tensor self, Operand exponent) -> Tensor",
@@ -322,7 +329,7 @@ op(
 )
 op(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
-    kernel=decomp("round_decimals(self, decimals)"),
+    kernel=decomp("round_to(self, decimals)"),
     forms=ALL,
 )
 op(

@@ -200,3 +200,15 @@ op("resolve_conj(Tensor self) -> Tensor", kernel=decomp("itself(self)"), forms=F
 op("resolve_neg(Tensor self) -> Tensor", kernel=decomp("itself(self)"), forms=FM, samples=[])
 op("positive(Tensor self) -> Tensor", kernel=composite, forms=FM, samples=[(T(2, 3),)], doc="The tensor itself.")
 op("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", kernel=decomp("chunk(self, chunks, dim)"), forms=FM)
+
+# ---- views in place: the tensor itself gets the new shape ------------------------------------------------
+op("unsqueeze_(Tensor! self, int dim) -> Tensor", kernel=decomp("become(self, unsqueeze(self, dim))"), forms="method")
+op("squeeze_(Tensor! self) -> Tensor", kernel=decomp("become(self, squeeze(self))"), forms="method")
+op("squeeze_.dim(Tensor! self, int dim) -> Tensor", kernel=decomp("become(self, squeeze_dim(self, dim))"), forms="method")
+op("squeeze_.dims(Tensor! self, int[] dim) -> Tensor", kernel=decomp("become(self, squeeze_dims(self, dim))"), forms="method")
+op("t_(Tensor! self) -> Tensor", kernel=decomp("become(self, t(self))"), forms="method")
+op("transpose_(Tensor! self, int dim0, int dim1) -> Tensor", kernel=decomp("become(self, transpose(self, dim0, dim1))"), forms="method", alias="swapaxes_ swapdims_")
+op("as_strided_(Tensor! self, int[] size, int[] stride, int? storage_offset=None) -> Tensor", kernel=decomp("become(self, as_strided(self, size, stride, storage_offset))"), forms=FM)
+op("resize_(Tensor! self, int[] size, *, memory_format? memory_format=None) -> Tensor", kernel=composite, forms="method", doc="Another shape in place; elements keep their place in memory, new ones are uninitialised.")
+op("resize_as_(Tensor! self, Tensor other, *, memory_format? memory_format=None) -> Tensor", kernel=decomp("resize_(self, shape_of(other), memory_format)"), forms="method")
+op("set_(Tensor! self, Tensor source) -> Tensor", kernel=composite, forms="method", doc="Shows the memory that ``source`` shows.")

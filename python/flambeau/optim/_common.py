@@ -64,10 +64,6 @@ def to_scalar(value):
     return value.item() if isinstance(value, Tensor) else value
 
 
-def step_value(step, differentiable):
-    return step if differentiable else step.item()
-
-
 def sqrt(value):
     """Square root of a number or a tensor."""
     return value.sqrt() if isinstance(value, Tensor) else value**0.5

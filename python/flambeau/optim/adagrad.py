@@ -10,7 +10,6 @@ from ._common import (
     check_non_negative,
     new_step,
     setdefaults,
-    step_value,
     tensor_steps,
     to_scalar,
 )
@@ -89,9 +88,9 @@ class Adagrad(PerParameterOptimizer):
             state["sum"] = state["sum"].detach()
 
     def _update(self, p, grad, state, group):
-        lr, differentiable = group["lr"], group["differentiable"]
+        lr = group["lr"]
         state["step"] += 1
-        if not differentiable:
+        if not group["differentiable"]:
             lr = to_scalar(lr)
         if group["weight_decay"] != 0:
             if grad.layout is not strided:
@@ -99,7 +98,7 @@ class Adagrad(PerParameterOptimizer):
                     "weight_decay option is not compatible with sparse gradients"
                 )
             grad = grad.add(p, alpha=group["weight_decay"])
-        step = step_value(state["step"], differentiable)
+        step = state["step"].item()
         step_size = lr / (1 + (step - 1) * group["lr_decay"])
         if grad.layout is not strided:
             _update_sparse(p, grad, state["sum"], step_size, group["eps"])

@@ -21,7 +21,6 @@ from ._common import (
     run_closure,
     setdefaults,
     sqrt,
-    step_value,
     tensor_steps,
     to_scalar,
 )
@@ -282,7 +281,7 @@ def _single_tensor_adam(p, grad, state, group):
 
 def _apply_differentiable(p, exp_avg, exp_avg_sq, max_sq, step_t, group):
     """The last part of the step with the step count, lr and betas kept as tensors."""
-    (beta1, beta2), step = group["betas"], step_value(step_t, True)
+    (beta1, beta2), step = group["betas"], step_t.clone()
     minus_step_size = -(group["lr"] / (1 - beta1**step))
     correction = sqrt(1 - beta2**step)
     if max_sq is not None:

@@ -10,7 +10,6 @@ from ._common import (
     check_non_negative,
     new_step,
     setdefaults,
-    step_value,
     tensor_steps,
     to_scalar,
 )
@@ -71,7 +70,7 @@ class Adamax(PerParameterOptimizer):
         state["exp_inf"] = ops.zeros_like(p)
 
     def _update(self, p, grad, state, group):
-        (beta1, beta2), differentiable = group["betas"], group["differentiable"]
+        beta1, beta2 = group["betas"]
         state["step"] += 1
         if group["weight_decay"] != 0:
             grad = grad.add(p, alpha=group["weight_decay"])
@@ -79,8 +78,8 @@ class Adamax(PerParameterOptimizer):
         exp_avg.lerp_(grad, 1 - beta1)
         largest = ops.maximum(exp_inf * beta2, grad.abs().add_(group["eps"]))
         exp_inf.copy_(largest)
-        step_size = group["lr"] / (1 - beta1 ** step_value(state["step"], differentiable))
-        if differentiable:
-            p.sub_(exp_avg / exp_inf * step_size)
+        step_size = group["lr"] / (1 - beta1 ** state["step"].item())
+        if group["differentiable"]:
+            p.sub_(exp_avg.clone() / largest * step_size)
         else:
             p.addcdiv_(exp_avg, exp_inf, value=-to_scalar(step_size))

@@ -11,7 +11,6 @@ from ._common import (
     new_step,
     scalar_dtype,
     setdefaults,
-    step_value,
     tensor_steps,
     to_scalar,
 )
@@ -87,7 +86,7 @@ class NAdam(PerParameterOptimizer):
             else:
                 grad = grad.add(p, alpha=weight_decay)
         p, grad, exp_avg, exp_avg_sq = as_real(p, grad, state["exp_avg"], state["exp_avg_sq"])
-        step, mu_product = step_value(state["step"], differentiable), state["mu_product"]
+        step, mu_product = state["step"].item(), state["mu_product"]
         decay = group["momentum_decay"]
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
@@ -100,7 +99,7 @@ class NAdam(PerParameterOptimizer):
         avg_scale = -lr * mu_next / (1.0 - product * mu_next)
         if differentiable:
             p.addcdiv_(grad * grad_scale, denom)
-            p.addcdiv_(exp_avg * avg_scale, denom)
+            p.addcdiv_(exp_avg.clone() * avg_scale, denom)
         else:
             p.addcdiv_(grad, denom, value=grad_scale)
             p.addcdiv_(exp_avg, denom, value=avg_scale)

@@ -11,7 +11,6 @@ from ._common import (
     new_step,
     setdefaults,
     sqrt,
-    step_value,
     tensor_steps,
     to_scalar,
 )
@@ -84,7 +83,7 @@ class RAdam(PerParameterOptimizer):
         p, grad, exp_avg, exp_avg_sq = as_real(p, grad, state["exp_avg"], state["exp_avg_sq"])
         exp_avg.lerp_(grad, 1 - beta1)
         exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        step = step_value(state["step"], group["differentiable"])
+        step = state["step"].item()
         update = exp_avg / (1 - beta1**step) * lr
         correction = 1 - beta2**step
         rho_inf = 2 / (1 - beta2) - 1

@@ -12,6 +12,7 @@ from copy import deepcopy
 
 from .._C import int64, ops
 from ..autograd import no_grad
+from ._common import to_scalar
 from .lr_scheduler import LRScheduler
 from .lr_scheduler._base import per_group
 
@@ -37,7 +38,7 @@ def get_swa_multi_avg_fn():
 
     @no_grad()
     def update(averaged_params, current_params, num_averaged):
-        weight = 1 / (float(num_averaged) + 1)
+        weight = to_scalar(1 / (num_averaged + 1))
         for averaged, current in zip(averaged_params, current_params):
             if averaged.is_floating_point() or averaged.is_complex():
                 averaged.lerp_(current, weight)

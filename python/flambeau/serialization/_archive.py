@@ -106,6 +106,8 @@ class ArchiveReader:
         info = self._info(name)
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
             raise self.error(f"the record '{name}' is compressed")
+        if not 0 <= info.header_offset < self._zip.start_dir:
+            raise self.error(f"the position of record '{name}' is damaged")
         self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL_HEADER.size)
         if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":

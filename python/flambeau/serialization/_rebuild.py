@@ -49,7 +49,7 @@ def _check_bounds(available: int, dtype, offset: int, sizes: tuple, strides: tup
     count = 1
     for n in sizes:
         count *= n
-    if count >= 1 << 62:
+    if count * dtype.itemsize >= 1 << 62:
         raise refuse(f"a tensor of size {sizes}")
     end = offset + 1 + sum((n - 1) * s for n, s in zip(sizes, strides)) if count else 0
     if end * dtype.itemsize > available:

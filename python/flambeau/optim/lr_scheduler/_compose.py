@@ -89,9 +89,10 @@ class SequentialLR(_ComposedLR):
 
 
 def _undo_step(scheduler):
-    for part in getattr(scheduler, "_schedulers", ()):
-        _undo_step(part)
-    if hasattr(scheduler, "last_epoch"):
+    if hasattr(scheduler, "_schedulers"):
+        for part in scheduler._schedulers:
+            _undo_step(part)
+    elif hasattr(scheduler, "last_epoch"):
         scheduler.last_epoch -= 1
 
 

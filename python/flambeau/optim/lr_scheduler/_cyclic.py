@@ -48,8 +48,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch=None):
         """Moves on by one epoch, or to `epoch`, which may be a fraction."""
-        if epoch is None and self.last_epoch < 0:
-            epoch = 0
+        if epoch is None and (self._is_initial or self.last_epoch < 0):
+            epoch = self.last_epoch + 1
         if epoch is None:
             epoch = self.last_epoch + 1
             self.T_cur += 1
@@ -166,8 +166,12 @@ class CyclicLR(LRScheduler):
             self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
             self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
-                for momentum, group in zip(self.base_momentums, optimizer.param_groups):
-                    _set_momentum(group, momentum)
+                for high, low, group in zip(
+                    self.max_momentums, self.base_momentums, optimizer.param_groups
+                ):
+                    _set_momentum(group, high)
+                    group["max_momentum"] = high
+                    group["base_momentum"] = low
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 

@@ -1,0 +1,338 @@
+"""Layers and losses as functions.
+
+Names that need nothing but an operator are bound to it directly (`_OPERATORS`); the others are
+here and, by subject, in the `_functional_*` modules.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import _C
+from .._C import ops
+from ..autograd import no_grad
+from ._functional_activation import (
+    alpha_dropout,
+    celu,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    elu,
+    feature_alpha_dropout,
+    glu,
+    gumbel_softmax,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    log_softmax,
+    logsigmoid,
+    mish,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    sigmoid,
+    silu,
+    softmax,
+    softmin,
+    softsign,
+    tanh,
+    tanhshrink,
+    threshold,
+)
+from ._functional_common import _list_with_default, _pair, _single, _triple
+from ._functional_distance import cosine_similarity, normalize, pairwise_distance, pdist
+from ._functional_embedding import embedding, embedding_bag
+from ._functional_loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    ctc_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    linear_cross_entropy,
+    margin_ranking_loss,
+    mse_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from ._functional_pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
+from ._functional_vision import (
+    affine_grid,
+    channel_shuffle,
+    fold,
+    grid_sample,
+    interpolate,
+    native_channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
+
+_OPERATORS = (
+    "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+    "relu_ threshold_ hardtanh_ elu_ selu_ celu_ leaky_relu_ rrelu_ "
+    "gelu prelu softplus softshrink hardshrink one_hot"
+).split()
+for _name in _OPERATORS:
+    if hasattr(ops, _name):
+        globals()[_name] = getattr(ops, _name)
+
+
+def pad(input, pad, mode="constant", value=None):
+    """Borders added around input, or cut off by negative amounts.
+
+    Args:
+        pad: (left, right) of the last dimension, then of the one before, and so on.
+        mode: ``constant``, ``reflect``, ``replicate`` or ``circular``.
+        value: of constant borders; 0 if left out.
+
+    >>> F.pad(flambeau.tensor([1, 2]), (1, 0))
+    tensor([0, 1, 2])
+    """
+    return ops.pad(input, pad, mode, value)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k.
+
+    Args:
+        input1, input2: (*, in1) and (*, in2) with equal leading dimensions.
+        weight: (out, in1, in2).
+        bias: (out,).
+    """
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(
+            "bilinear(): input batch dimensions do not match: got "
+            f"{list(input1.shape[:-1])} and {list(input2.shape[:-1])}"
+        )
+    features, in1, in2 = weight.shape
+    if (input1.shape[-1], input2.shape[-1]) != (in1, in2):
+        raise RuntimeError(
+            f"bilinear(): inputs have {input1.shape[-1]} and {input2.shape[-1]} features, but the "
+            f"weight expects {in1} and {in2}"
+        )
+    rows = input1.reshape(-1, in1)
+    left = (rows @ weight.permute(1, 0, 2).reshape(in1, features * in2)).reshape(-1, features, in2)
+    out = (left @ input2.reshape(-1, in2, 1)).reshape(*input1.shape[:-1], features)
+    return out if bias is None else out + bias
+
+
+# Normalisation ------------------------------------------------------------------------------------
+
+
+def _verify_batch_size(size):
+    count = size[0]
+    for s in size[2:]:
+        count *= s
+    if count == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+
+
+def batch_norm(
+    input,
+    running_mean,
+    running_var,
+    weight=None,
+    bias=None,
+    training=False,
+    momentum=0.1,
+    eps=1e-5,
+):
+    """Each channel (dimension 1) minus its mean, divided by its deviation.
+
+    Args:
+        running_mean, running_var: the statistics used in evaluation, updated in training.
+        training: whether the batch's own statistics are used.
+
+    Raises:
+        ValueError: a channel has a single value in training.
+    """
+    if training:
+        _verify_batch_size(input.shape)
+    return ops.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+
+
+def instance_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-5,
+):
+    """`batch_norm` of each sample on its own."""
+    if use_input_stats:
+        count = 1
+        for s in input.shape[2:]:
+            count *= s
+        if count == 1:
+            raise ValueError(
+                "Expected more than 1 spatial element when training, got input size "
+                f"{input.shape}"
+            )
+    elif running_mean is None or running_var is None:
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    n, c = input.shape[:2]
+
+    # Every channel of every sample becomes a channel of one sample.
+    def repeated(t):
+        return None if t is None else t.repeat(n)
+
+    mean, var = repeated(running_mean), repeated(running_var)
+    out = ops.batch_norm(
+        input.reshape(1, n * c, *input.shape[2:]),
+        repeated(weight),
+        repeated(bias),
+        mean,
+        var,
+        use_input_stats,
+        momentum,
+        eps,
+    )
+    if use_input_stats:
+        with no_grad():
+            for running, each in ((running_mean, mean), (running_var, var)):
+                if running is not None:
+                    running.copy_(each.reshape(n, c).mean(0))
+    return out.reshape(input.shape)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """input minus its mean, divided by its deviation, both over the last dimensions.
+
+    Args:
+        normalized_shape: the sizes of those dimensions.
+    """
+    return ops.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """input divided by the root of its mean square over the last dimensions."""
+    return ops.rms_norm(input, normalized_shape, weight, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """`layer_norm` over each of the groups that the channels (dimension 1) are split into."""
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
+        )
+    n, c = input.shape[:2]
+    _verify_batch_size([n * c // num_groups, num_groups, *input.shape[2:]])
+    return ops.group_norm(input, num_groups, weight, bias, eps)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """input divided by ``(k + alpha * mean of squares over size channels) ** beta``."""
+    if input.dim() < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)"
+        )
+    if input.numel() == 0:
+        return input
+    # The channels become the last dimension of a picture of one channel.
+    n, c = input.shape[:2]
+    squares = (input * input).reshape(n, 1, c, -1)
+    squares = ops.pad(squares, [0, 0, size // 2, (size - 1) // 2], "constant", 0)
+    means = ops.avg_pool2d(squares, [size, 1], 1).reshape(input.shape)
+    return input / (means * alpha + k).pow(beta)
+
+
+# Attention ----------------------------------------------------------------------------------------
+
+
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+):
+    """``softmax(query @ key^T * scale + mask) @ value``.
+
+    Args:
+        query, key, value: (..., L, E), (..., S, E) and (..., S, V).
+        attn_mask: True where a key may be looked at, or numbers to add to the scores. A query
+            that may look nowhere gives zeros.
+        dropout_p: probability with which attention weights are dropped.
+        is_causal: query i looks only at keys 0 ... i.
+        scale: ``1 / sqrt(E)`` if left out.
+        enable_gqa: fewer heads of keys and values than of queries, each used several times.
+    """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
+    if enable_gqa:
+        key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
+        value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
+    if scale is None:
+        scale = 1.0 / math.sqrt(query.size(-1))
+    scores = (query * scale) @ key.transpose(-2, -1)
+    if is_causal:
+        seen = ops.ones((query.size(-2), key.size(-2)), dtype=_C.bool, device=query.device).tril()
+        scores = scores.masked_fill(~seen, -math.inf)
+    if attn_mask is None:
+        weights = scores.softmax(-1)
+    else:
+        if attn_mask.dtype == _C.bool:
+            scores = scores.masked_fill(~attn_mask, -math.inf)
+        else:
+            scores = scores + attn_mask
+        # Rows without any key: softmax over zeros, so that no nan enters the gradients.
+        blind = (scores == -math.inf).all(-1, keepdim=True)
+        weights = scores.masked_fill(blind, 0).softmax(-1).masked_fill(blind, 0)
+    if dropout_p > 0.0:
+        weights = ops.dropout(weights, dropout_p, True)
+    return weights @ value

@@ -1,0 +1,3 @@
+"""Parts of the data loader: collation, fetching, worker information."""
+
+from . import collate, fetch, worker
