@@ -36,11 +36,11 @@ PROGRAM = """
 import importlib
 m = importlib.import_module({module!r})
 m.set_num_threads(1)
-{setup}
-for _ in range(100):
-    {statement}
-for _ in range({count}):
-    {statement}
+def run(count):
+    {setup}
+    for _ in range(100 + count):
+        {statement}
+run({count})
 """
 
 

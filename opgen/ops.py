@@ -17,7 +17,7 @@ def return_type(o):
     if len(o.returns) > 1:
         return "std::tuple<" + ", ".join(["Tensor"] * len(o.returns)) + ">"
     plain = {"Tensor[]": "TensorList", "int": "int64_t", "float": "double", "str": "std::string", "dtype": "DType",
-             "int[]": "Dims"}
+             "int[]": "Dims", "None": "void"}
     r = o.returns[0].rstrip("!")
     return plain.get(r, r)
 

@@ -3,6 +3,7 @@
 #include "core/tensor.h"
 #include "autograd/formulas_index.h"
 #include "autograd/formulas_pointwise.h"
+#include "autograd/formulas_reduce.h"
 #include "ops/all.h"
 
 namespace flambeau::formulas {

@@ -13,7 +13,7 @@ namespace flambeau {
 std::string (*describe_call_site)(CallSite) = [](CallSite) { return std::string(); };
 
 namespace {
-thread_local uint64_t sequence_counter __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local uint64_t sequence_counter = 0;
 std::atomic<uint64_t> hook_ids{1};
 }  // namespace
 

@@ -7,7 +7,7 @@
 
 namespace flambeau::bind {
 
-thread_local bool torch_function_enabled = true;
+constinit thread_local bool torch_function_enabled = true;
 
 namespace {
 

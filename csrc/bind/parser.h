@@ -61,6 +61,6 @@ bool has_override(PyObject* o);
 // Calls the overrides of `objects` in PyTorch's order (subclasses first).
 PyObject* call_override(const std::vector<PyObject*>& objects, PyObject* function, PyObject* args,
                         PyObject* kwargs);
-extern thread_local bool torch_function_enabled;
+extern constinit thread_local bool torch_function_enabled;
 
 }  // namespace flambeau::bind

@@ -2,7 +2,7 @@
 
 namespace flambeau {
 
-thread_local ThreadState thread_state;
+constinit thread_local ThreadState thread_state;
 
 static OpEntry*& list_head() {
   static OpEntry* head = nullptr;

@@ -11,7 +11,7 @@ struct ThreadState {
   DType autocast_dtype = DType::BFloat16;
 };
 
-extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadState thread_state;
 
 inline bool grad_enabled() { return thread_state.grad_mode; }
 

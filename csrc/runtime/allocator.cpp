@@ -143,7 +143,7 @@ struct ThreadLists {
   std::array<FreeBlock*, kSmallClasses> head{};
   std::array<uint32_t, kSmallClasses> count{};
   int64_t pending_bytes = 0, pending_blocks = 0;  // not yet in the counters
-  ~ThreadLists() { clear(); gone = true; flush(); }
+  bool gone = false;                              // the thread is ending
   void clear() {
     for (int c = 0; c < kSmallClasses; c++) {
       while (FreeBlock* b = head[size_t(c)]) {
@@ -162,9 +162,19 @@ struct ThreadLists {
     pending_blocks += blocks;
     if (pending_bytes > int64_t(kSmallLimit) || pending_bytes < -int64_t(kSmallLimit)) flush();
   }
-  bool gone = false;
 };
-thread_local ThreadLists lists;
+// Plain data, so that access needs no initialisation check; Cleanup empties it when the thread ends.
+constinit thread_local ThreadLists lists;
+
+struct Cleanup {
+  ~Cleanup() {
+    lists.clear();
+    lists.gone = true;
+    lists.flush();
+  }
+  void touch() {}
+};
+thread_local Cleanup cleanup;
 
 [[noreturn]] void out_of_memory(size_t bytes) {
   fail<OutOfMemory>("[enforce fail at allocator] DefaultCPUAllocator: can't allocate memory: you tried to allocate ",
@@ -204,6 +214,7 @@ void* allocate(size_t bytes) {
       lists.count[size_t(c)]--;
       return b;
     }
+    cleanup.touch();
     return with_retry(class_size(c));
   }
   if (bytes > (size_t(1) << 46)) out_of_memory(bytes);

@@ -30,7 +30,7 @@ void pause() {
 }
 
 constexpr int kSpins = 4000;      // pauses of an idle worker before it parks (some 50 us)
-thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
+constinit thread_local bool inside = false;
 
 struct Job {
   detail::ChunkFn fn = nullptr;
@@ -138,7 +138,7 @@ Pool& pool() {
 }
 
 BlockingHooks hooks;
-thread_local bool released = false;
+constinit thread_local bool released = false;
 
 }  // namespace
 

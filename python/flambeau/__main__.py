@@ -69,7 +69,7 @@ def _guarded(start, what: str, arguments: list[str]) -> int:
     from . import _alias
 
     _alias.install()
-    ours = sys.modules.get("__main__")
+    ours = sys.modules.get("__main__")  # held while the program has its name
     try:
         start(what, arguments)
     except SystemExit:
@@ -79,7 +79,7 @@ def _guarded(start, what: str, arguments: list[str]) -> int:
         sys.excepthook(type(error), error.with_traceback(traceback), traceback)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     finally:
-        del ours  # until here, as `python -m` has it nowhere else
+        del ours
     return 0
 
 

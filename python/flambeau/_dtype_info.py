@@ -12,9 +12,7 @@ _FLOATS = {
     "float64": (64, 52, -1022, (2 - 2.0**-52) * 2.0**1023, 15),
 }
 _REAL = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
-_INTS = {
-    f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")
-}
+_INTS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
 
 
 def _name(function: str, type) -> str:

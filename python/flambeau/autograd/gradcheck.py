@@ -73,8 +73,9 @@ def _analytic(func, inputs, which, check_undefined):
             continue
         for i in range(out.numel()):
             for unit in (1.0, 1.0j) if out.is_complex() else (1.0,):
-                seed = ops.zeros_like(out).detach()
-                seed.reshape(-1)[i] = unit
+                seed = ops.zeros((out.numel(),), dtype=out.dtype)
+                seed[i] = unit
+                seed = seed.reshape(out.shape)
                 (g,) = _C._run_backward([out], [seed], True, False, [inputs[which]], True, False)
                 columns.append([0.0] * len(_real_parts(inputs[which])) if g is None else _real_parts(g))
     return columns

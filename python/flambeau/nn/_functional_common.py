@@ -44,7 +44,8 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
     name = ("mean" if size_average else "sum") if reduce else "none"
     if emit_warning:
         warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
+            "size_average and reduce args will be deprecated, please use "
+            f"reduction='{name}' instead.",
             stacklevel=3,
         )
     return name

@@ -59,7 +59,9 @@ def _check_bags(input, weight, offsets, mode, per_sample_weights, scale_grad_by_
             f"it must have the same shape as the input ({input.shape})"
         )
     if weight.dim() != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+        raise ValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}"
+        )
     if input.dim() == 2 and offsets is not None:
         raise ValueError(
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
@@ -70,7 +72,9 @@ def _check_bags(input, weight, offsets, mode, per_sample_weights, scale_grad_by_
     if input.dim() == 1 and offsets.dim() != 1:
         raise ValueError("offsets has to be a 1D Tensor")
     if input.dim() not in (1, 2):
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if mode == "max" and scale_grad_by_freq:
@@ -172,8 +176,10 @@ def _max_of_bags(rows, kept, bag_of, lengths):
     for length in lengths:
         starts.append(starts[-1] + length)
     # A table of positions (bag, place in the bag); places beyond a bag's end are masked.
-    place = ops.arange(rows.shape[0]) - ops.stack([bag_of.new_full((), s) for s in starts[:-1]])[bag_of]
-    table = bag_of.new_zeros((bags, width)).index_put((bag_of, place), ops.arange(rows.shape[0]))
+    rank = ops.arange(rows.shape[0])
+    first = ops.stack([bag_of.new_full((), s) for s in starts[:-1]])
+    place = rank - first[bag_of]
+    table = bag_of.new_zeros((bags, width)).index_put((bag_of, place), rank)
     valid = kept.new_zeros((bags, width)).index_put((bag_of, place), kept)
     filled = rows[table].masked_fill(~valid.unsqueeze(2), float("-inf"))
     best = filled.max(1)[0]

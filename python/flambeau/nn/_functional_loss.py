@@ -202,10 +202,18 @@ def linear_cross_entropy(
     label_smoothing=0.0,
     options=None,
 ):
-    """`cross_entropy` of a linear layer's result."""
-    logits = ops.linear(input, linear_weight, linear_bias)
-    if logits.dim() > 2:
-        logits = logits.movedim(-1, 1)
+    """`cross_entropy` of a linear layer's result.
+
+    Args:
+        input: (N, in) or (in,).
+        linear_weight: (C, in), or (C, d1, ..., in) for targets (N, d1, ...).
+        linear_bias: (C,) or (C, d1, ...).
+        options: accepted; there is one way to compute it.
+    """
+    features = linear_weight.shape[:-1]
+    rows = linear_weight.reshape(-1, linear_weight.shape[-1])
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = ops.linear(input, rows, bias).reshape(*input.shape[:-1], *features)
     ignore_index = -100 if ignore_index is None else ignore_index
     return cross_entropy(
         logits,
@@ -485,5 +493,3 @@ def _triplet_loss(anchor, positive, negative, distance, margin, swap, reduction)
     if swap:
         far = ops.minimum(far, distance(positive, negative))
     return reduce_loss((margin + near - far).clamp(min=0), reduction)
-
-

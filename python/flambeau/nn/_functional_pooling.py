@@ -89,9 +89,7 @@ def adaptive_avg_pool3d(input, output_size):
     return ops.adaptive_avg_pool3d(input, _list_with_default(output_size, input.shape))
 
 
-def avg_pool1d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
-):
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window of the last dimension."""
     stride = kernel_size if stride is None else stride
     return ops.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
@@ -167,9 +165,7 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 def _unpool_size(input, kernel, stride, padding, output_size):
     n = len(kernel)
-    default = [
-        (input.size(d - n) - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(n)
-    ]
+    default = [(input.size(d - n) - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(n)]
     if output_size is None:
         return default
     if len(output_size) == n + 2:
@@ -194,7 +190,8 @@ def _max_unpool(input, indices, kernel, stride, padding, output_size):
     size = _unpool_size(input, kernel, stride, padding, output_size)
     if input.dim() not in (n + 1, n + 2):
         raise RuntimeError(
-            f"Input to {name} should be a {n + 1}d or {n + 2}d Tensor, but got {input.dim()} dimensions"
+            f"Input to {name} should be a {n + 1}d or {n + 2}d Tensor, but got {input.dim()} "
+            "dimensions"
         )
     if indices.shape != input.shape:
         raise RuntimeError(

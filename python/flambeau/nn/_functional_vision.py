@@ -126,7 +126,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
         span = dilation[d] * (kernel[d] - 1) + 1
         x = x.unfold(2 + d, span, stride[d])
     x = x[..., :: dilation[0], :: dilation[1]]
-    x = x.permute(0, 1, 4, 5, 2, 3).reshape(n, c * kernel[0] * kernel[1], -1)
+    x = x.permute(0, 1, 4, 5, 2, 3)
+    x = x.reshape(n, c * kernel[0] * kernel[1], counts[0] * counts[1])
     return x if input.dim() == 4 else x.squeeze(0)
 
 
@@ -164,7 +165,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     index = (y * padded[1] + z).reshape(-1)
     c = rows // block
     out = x.new_zeros((n, c, padded[0] * padded[1]))
-    out = out.index_add(2, index, x.reshape(n, c, -1)).reshape(n, c, *padded)
+    out = out.index_add(2, index, x.reshape(n, c, block * columns)).reshape(n, c, *padded)
     out = out[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
     out = out.contiguous()
     return out if input.dim() == 3 else out.squeeze(0)
@@ -218,12 +219,12 @@ def interpolate(
         )
     if mode == "area":
         return getattr(ops, f"adaptive_avg_pool{spatial}d")(input, size)
-    out = input
-    # Each dimension on its own: one interpolation is the product of them.
+    # Each dimension on its own: one interpolation is the product of them. Rounded once, at the end.
+    out = input if input.dtype.itemsize >= 4 or mode.startswith("nearest") else input.float()
     for d in range(spatial):
         scale = _scale(input.shape[2 + d], size[d], scales[d], align_corners)
         out = _resize(out, 2 + d, size[d], scale, mode, bool(align_corners), antialias)
-    return out if out is not input else input.clone()
+    return out.to(input.dtype) if out is not input else input.clone()
 
 
 def _target_size(input, size, scale_factor, recompute):
@@ -292,13 +293,12 @@ def _resize(x, dim, new, scale, mode, align_corners, antialias):
         taps, weights = _antialiased_taps(old, new, scale, align_corners, cubic, double)
     else:
         taps, weights = _taps(old, new, scale, align_corners, cubic, double)
-    work = x if x.dtype.itemsize >= 4 else x.float()
     shape = [-1 if d == dim else 1 for d in range(x.dim())]
     out = None
     for tap, weight in zip(taps, weights):
-        part = work.index_select(dim, tap) * weight.to(work.dtype).reshape(shape)
+        part = x.index_select(dim, tap) * weight.to(x.dtype).reshape(shape)
         out = part if out is None else out + part
-    return out.to(x.dtype)
+    return out
 
 
 def _taps(old, new, scale, align_corners, cubic, dtype):

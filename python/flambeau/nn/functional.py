@@ -4,6 +4,8 @@ Names that need nothing but an operator are bound to it directly (`_OPERATORS`);
 here and, by subject, in the `_functional_*` modules.
 """
 
+# ruff: noqa: F401 - the public names are collected here
+
 from __future__ import annotations
 
 import math
@@ -167,7 +169,9 @@ def _verify_batch_size(size):
     for s in size[2:]:
         count *= s
     if count == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {size}"
+        )
 
 
 def batch_norm(
@@ -191,9 +195,7 @@ def batch_norm(
     """
     if training:
         _verify_batch_size(input.shape)
-    return ops.batch_norm(
-        input, weight, bias, running_mean, running_var, training, momentum, eps
-    )
+    return ops.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def instance_norm(
@@ -213,8 +215,7 @@ def instance_norm(
             count *= s
         if count == 1:
             raise ValueError(
-                "Expected more than 1 spatial element when training, got input size "
-                f"{input.shape}"
+                f"Expected more than 1 spatial element when training, got input size {input.shape}"
             )
     elif running_mean is None or running_var is None:
         raise RuntimeError(
@@ -312,13 +313,19 @@ def scaled_dot_product_attention(
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+            "is_causal=True"
         )
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
     if scale is None:
         scale = 1.0 / math.sqrt(query.size(-1))
+    dtype = query.dtype
+    if dtype.itemsize < 4:  # half precision: rounded once, at the end
+        query, key, value = query.float(), key.float(), value.float()
+        if attn_mask is not None and attn_mask.dtype != _C.bool:
+            attn_mask = attn_mask.float()
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
         seen = ops.ones((query.size(-2), key.size(-2)), dtype=_C.bool, device=query.device).tril()
@@ -335,4 +342,4 @@ def scaled_dot_product_attention(
         weights = scores.masked_fill(blind, 0).softmax(-1).masked_fill(blind, 0)
     if dropout_p > 0.0:
         weights = ops.dropout(weights, dropout_p, True)
-    return weights @ value
+    return (weights @ value).to(dtype)

@@ -186,9 +186,7 @@ def _warn_empty():
     warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
 
 
-def kaiming_uniform_(
-    tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None
-):
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Uniform numbers whose deviation suits rectifiers (He 2015).
 
     Args:

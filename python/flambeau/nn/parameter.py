@@ -1,4 +1,4 @@
-"""Tensors that a module owns: `Parameter`, `Buffer`, and parameters whose shape is still unknown."""
+"""Tensors that a module owns: `Parameter`, `Buffer`, and the kinds whose shape is not known yet."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         t = data.detach().requires_grad_(requires_grad)
         if type(t) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
-                "detach() returns an instance of the same type, but return type "
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires "
+                "that detach() returns an instance of the same type, but return type "
                 f"{type(t).__name__} was found instead. To use the type as a Parameter, please "
                 "correct the detach() semantics defined by its __torch_dispatch__() implementation."
             )

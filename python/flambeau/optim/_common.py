@@ -24,9 +24,7 @@ def check_non_negative(what, value):
 def check_betas(betas):
     for i, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
-            raise ValueError(
-                f"Invalid beta parameter at index {i}: {beta}, expected 0 <= beta < 1"
-            )
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}, expected 0 <= beta < 1")
 
 
 def check_fused(fused, foreach, differentiable):
@@ -71,9 +69,7 @@ def sqrt(value):
 
 def as_real(*tensors):
     """Complex tensors seen as real ones with a last axis of length 2; others as they are."""
-    return tuple(
-        ops.view_as_real(t) if t is not None and t.is_complex() else t for t in tensors
-    )
+    return tuple(ops.view_as_real(t) if t is not None and t.is_complex() else t for t in tensors)
 
 
 def kernel_takes(param, grad):

@@ -1,4 +1,4 @@
-"""A line search for the strong Wolfe conditions: bracketing, then zooming by cubic interpolation."""
+"""A line search for the strong Wolfe conditions: bracketing, then cubic interpolation."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class _Point:
         self.t, self.f, self.g, self.gtd = t, f, g, gtd
 
 
-def strong_wolfe(
-    evaluate, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25
-):
+def strong_wolfe(evaluate, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
     """Searches along `d` from a point with loss `f`, gradient `g` and slope `gtd`.
 
     Args:

@@ -74,9 +74,7 @@ class Adadelta(PerParameterOptimizer):
         state["step"] += 1
         if group["weight_decay"] != 0:
             grad = grad.add(p, alpha=group["weight_decay"])
-        p, grad, square_avg, acc_delta = as_real(
-            p, grad, state["square_avg"], state["acc_delta"]
-        )
+        p, grad, square_avg, acc_delta = as_real(p, grad, state["square_avg"], state["acc_delta"])
         square_avg.mul_(rho).addcmul_(grad, grad, value=1 - rho)
         delta = acc_delta.add(eps).sqrt() / square_avg.add(eps).sqrt() * grad
         acc_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)

@@ -94,9 +94,7 @@ class Adagrad(PerParameterOptimizer):
             lr = to_scalar(lr)
         if group["weight_decay"] != 0:
             if grad.layout is not strided:
-                raise RuntimeError(
-                    "weight_decay option is not compatible with sparse gradients"
-                )
+                raise RuntimeError("weight_decay option is not compatible with sparse gradients")
             grad = grad.add(p, alpha=group["weight_decay"])
         step = state["step"].item()
         step_size = lr / (1 + (step - 1) * group["lr_decay"])

@@ -288,7 +288,5 @@ def _apply_differentiable(p, exp_avg, exp_avg_sq, max_sq, step_t, group):
         # The clone keeps the saved value of maximum apart from the in-place copy.
         max_sq.copy_(ops.maximum(max_sq.clone(), exp_avg_sq))
         exp_avg_sq = max_sq
-    denom = (exp_avg_sq.sqrt() / (correction * minus_step_size)).add_(
-        group["eps"] / minus_step_size
-    )
+    denom = exp_avg_sq.sqrt() / (correction * minus_step_size) + group["eps"] / minus_step_size
     p.addcdiv_(exp_avg.clone(), denom)

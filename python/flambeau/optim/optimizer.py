@@ -91,7 +91,7 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or "
                 f"dicts, but got {params.type()}; pass a list, [{'{'}tensor{'}'}]"
             )
-        self.state = defaultdict(dict)
+        self.state: defaultdict = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
         if not groups:
@@ -175,8 +175,9 @@ class Optimizer:
         cls = type(self)
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
         if not getattr(cls.step, "hooked", None):
-            cls.step = self.profile_hook_step(cls.step)
-            cls.step.hooked = True
+            step = self.profile_hook_step(cls.step)
+            step.hooked = True
+            setattr(cls, "step", step)  # noqa: B010 (mypy rejects assigning to a method)
 
     def step(self, closure=None):
         """Performs one optimization step; every optimizer defines its own."""
@@ -264,7 +265,7 @@ class Optimizer:
         saved_ids = chain.from_iterable(g["params"] for g in saved_groups)
         own = chain.from_iterable(g["params"] for g in self.param_groups)
         params = dict(zip(saved_ids, own))
-        state = defaultdict(dict)
+        state: defaultdict = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
                 state[params[key]] = _cast(params[key], value, key, state_dict["param_groups"])
@@ -293,9 +294,7 @@ class Optimizer:
                 )
 
     @staticmethod
-    def _process_value_according_to_param_policy(
-        param, value, param_id, param_groups, key=None
-    ):
+    def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None):
         return process_state_value(param, value, param_id, param_groups, key)
 
     # Parameter groups -------------------------------------------------------------------------

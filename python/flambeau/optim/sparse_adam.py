@@ -24,9 +24,7 @@ class SparseAdam(Optimizer):
         if not eps > 0.0:
             raise ValueError(f"Invalid epsilon value: {eps}, expected eps > 0")
         check_betas(betas)
-        super().__init__(
-            params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
-        )
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         sparse = [
             [i, j]
             for i, group in enumerate(self.param_groups)

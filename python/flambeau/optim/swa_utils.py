@@ -158,13 +158,13 @@ class AveragedModel:
         self.n_averaged += 1
 
     def _average(self, averages, currents):
-        if self.avg_fn is None:
-            multi = self.multi_avg_fn or get_swa_multi_avg_fn()
-            multi(averages, currents, self.n_averaged)
+        if self.multi_avg_fn is not None:
+            self.multi_avg_fn(averages, currents, self.n_averaged)
             return
+        avg_fn = self.avg_fn or get_swa_avg_fn()
         for average, current in zip(averages, currents):
             count = self.n_averaged.to(average.device)
-            average.copy_(self.avg_fn(average, current, count))
+            average.copy_(avg_fn(average, current, count))
 
 
 @no_grad()
@@ -215,20 +215,15 @@ class SWALR(LRScheduler):
         anneal_strategy: "cos" or "linear".
     """
 
-    def __init__(
-        self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1
-    ):
+    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
         for value, group in zip(per_group("swa_lr", optimizer, swa_lr), optimizer.param_groups):
             group["swa_lr"] = value
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
-                "anneal_strategy must be one of 'cos' or 'linear', instead got "
-                f"{anneal_strategy}"
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(
-                f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}"
-            )
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self._anneal_strategy = anneal_strategy
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)

@@ -1,7 +1,7 @@
 """Saving and loading in PyTorch's file format, without running what a file says.
 
 `_save` and `_load` hold the two functions, `_archive` the zip container, `_restricted` the
-unpickler, `_rebuild` the making of tensors, `_names` PyTorch's names, `_safe` the user's allow-list.
+unpickler, `_rebuild` makes tensors, `_names` has PyTorch's names, `_safe` the user's allow-list.
 """
 
 from ._load import load

@@ -23,7 +23,7 @@ class ArchiveWriter:
 
     def __init__(self, file, folder: str) -> None:
         self._file = _CountingWriter(file)
-        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)  # type: ignore[call-overload]
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)
         self._folder = folder
 
     def write(self, name: str, data) -> None:

@@ -157,8 +157,10 @@ class _TrustingUnpickler(pickle.Unpickler):
             return REBUILD[full].call
         if full in STORAGE_TYPES:
             return STORAGE_TYPES[full]
-        return import_global(module, name) if module.startswith("torch") else super().find_class(
-            module, name
+        return (
+            import_global(module, name)
+            if module.startswith("torch")
+            else super().find_class(module, name)
         )
 
 

@@ -13,6 +13,7 @@ import os
 import pickle
 import sys
 from collections import OrderedDict
+from typing import Any
 
 from .. import _C
 from ._archive import ALIGNMENT, ArchiveWriter
@@ -173,9 +174,7 @@ _REBUILD_PARAMETER_WITH_STATE = _utils("_rebuild_parameter_with_state")
 _REBUILD_FROM_TYPE = _TorchGlobal("torch._tensor", "_rebuild_from_type_v2")
 _SIZE = _TorchGlobal("torch", "Size")
 _DEVICE = _TorchGlobal("torch", "device")
-_STORAGES = {
-    dtype: _TorchGlobal("torch", name) for dtype, name in STORAGE_OF_DTYPE.items()
-}
+_STORAGES = {dtype: _TorchGlobal("torch", name) for dtype, name in STORAGE_OF_DTYPE.items()}
 
 
 class _StorageRef:
@@ -202,7 +201,10 @@ def _pickle(obj, protocol: int) -> tuple[bytes, list[_Storage]]:
 
 
 # The C pickler insists on importing each global that it names, which files for PyTorch forbid.
-class _TensorPickler(pickle._Pickler):  # type: ignore[name-defined]
+_PurePickler: Any = vars(pickle)["_Pickler"]
+
+
+class _TensorPickler(_PurePickler):
     def __init__(self, protocol: int, known: dict) -> None:
         self._buffer = io.BytesIO()
         super().__init__(self._buffer, protocol)
@@ -234,7 +236,7 @@ class _TensorPickler(pickle._Pickler):  # type: ignore[name-defined]
         if kind is _C.Tensor and not state:
             return self._plain(t)
         if kind.__name__ == "Parameter" and kind.__module__ == "flambeau.nn.parameter":
-            args = (t.detach().as_subclass(_C.Tensor), t.requires_grad, OrderedDict())
+            args: tuple = (t.detach().as_subclass(_C.Tensor), t.requires_grad, OrderedDict())
             if state:
                 return _REBUILD_PARAMETER_WITH_STATE, (*args, dict(state))
             return _REBUILD_PARAMETER, args
@@ -294,7 +296,7 @@ class _TensorPickler(pickle._Pickler):  # type: ignore[name-defined]
         self.memoize(obj)
 
     # The dispatch table of the base class is by type and holds the base class's save_global.
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch = dict(_PurePickler.dispatch)
     dispatch[type(save)] = save_global
 
     def save_type(self, obj) -> None:

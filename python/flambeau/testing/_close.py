@@ -95,8 +95,7 @@ def assert_close(
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
         raise ValueError(
-            "Both 'rtol' and 'atol' must be either specified or omitted, "
-            f"but got no {missing}."
+            f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}."
         )
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value is not None and value < 0:
@@ -168,16 +167,16 @@ def _leaf(actual, expected, options: _Options, where: tuple):
     """(comparison, actual, expected), the two in the form that the comparison takes."""
     if actual is None or expected is None:
         return _compare_none, actual, expected
-    plain = [_plain_number(x) for x in (actual, expected)]
-    if _both(*plain, bool):
-        return _compare_bools, *plain
-    if _both(*plain, int | float | complex):
-        return _compare_numbers, *plain
+    a, b = _plain_number(actual), _plain_number(expected)
+    if _both(a, b, bool):
+        return _compare_bools, a, b
+    if _both(a, b, int | float | complex):
+        return _compare_numbers, a, b
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if related and (options.allow_subclasses or type(actual) is type(expected)):
-        tensors = [_as_tensor(x) for x in (actual, expected)]
-        if None not in [None if t is None else True for t in tensors]:
-            return _compare_tensors, *tensors
+        a, b = _as_tensor(actual), _as_tensor(expected)
+        if a is not None and b is not None:
+            return _compare_tensors, a, b
     raise _Mismatch(
         "No comparison pair was able to handle inputs of type "
         f"{type(actual)} and {type(expected)}.",

@@ -1,5 +1,14 @@
 """Helpers beside the tensor library: data loading, pytrees and hook handles.
 
-`data` and `hooks` are reached by import (`import flambeau.utils.data`), so that `import flambeau`
-does not pay for them.
+The modules load on first use, so that `import flambeau` does not pay for them.
 """
+
+import importlib
+
+_LAZY_MODULES = {"_pytree", "data", "hooks"}
+
+
+def __getattr__(name):
+    if name in _LAZY_MODULES:
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

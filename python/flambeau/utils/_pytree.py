@@ -45,7 +45,7 @@ class TreeSpec:
 
     __slots__ = ("children_specs", "context", "num_leaves", "type")
 
-    def __init__(self, type, context, children_specs):  # noqa: A002
+    def __init__(self, type, context, children_specs):
         self.type = type
         self.context = context
         self.children_specs = children_specs

@@ -15,7 +15,7 @@ class RemovableHandle:
         hooks_dict: the ordered dictionary that holds the hook, keyed by `handle.id`.
         extra_dict: a dictionary or a list of them that may hold the same key.
 
-    >>> hooks = OrderedDict()
+    >>> hooks = {}
     >>> with RemovableHandle(hooks) as handle:
     ...     hooks[handle.id] = print
     >>> len(hooks)

@@ -28,7 +28,7 @@ _global_is_full_backward_hook: bool | None = None
 
 
 def add_hook(hooks, hook, *, prepend=False, marks=()):
-    """Registers a hook. Marks are pairs (dictionary, flag): the id is noted where the flag is set."""
+    """Registers a hook; marks are pairs (dictionary, flag), which note the id where flag is set."""
     handle = RemovableHandle(hooks, extra_dict=[marked for marked, _ in marks])
     hooks[handle.id] = hook
     for marked, flag in marks:
@@ -164,7 +164,9 @@ def call_with_hooks(module, args, kwargs):
         result = module.forward(*args, **kwargs)
         for key, hook, takes_kwargs, _ in _forward_hooks(module):
             called.add(key)
-            replaced = hook(module, args, kwargs, result) if takes_kwargs else hook(module, args, result)
+            replaced = (
+                hook(module, args, kwargs, result) if takes_kwargs else hook(module, args, result)
+            )
             if replaced is not None:
                 result = replaced
         if backward:
@@ -231,7 +233,9 @@ def _run_always_called(module, args, kwargs, result, called):
         if not always or key in called:
             continue
         try:
-            replaced = hook(module, args, kwargs, result) if takes_kwargs else hook(module, args, result)
+            replaced = (
+                hook(module, args, kwargs, result) if takes_kwargs else hook(module, args, result)
+            )
             if replaced is not None:
                 result = replaced
         except Exception as error:

@@ -219,7 +219,13 @@ def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, as
             local_metadata["assign_to_params_buffers"] = assign
         # Strict or not is looked at once, at the end: hooks may still change the lists.
         module._load_from_state_dict(
-            local_state_dict, prefix, local_metadata, True, missing_keys, unexpected_keys, error_msgs
+            local_state_dict,
+            prefix,
+            local_metadata,
+            True,
+            missing_keys,
+            unexpected_keys,
+            error_msgs,
         )
         for name, child in module._modules.items():
             if child is not None:
@@ -243,7 +249,9 @@ def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, as
                 error_msgs.insert(0, f"{kind} key(s) in state_dict: {names}. ")
     if error_msgs:
         details = "\n\t".join(error_msgs)
-        raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}")
+        raise RuntimeError(
+            f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}"
+        )
     return _IncompatibleKeys(missing_keys, unexpected_keys)
 
 

@@ -5,16 +5,18 @@ attributes through `__getattr__`. The dictionaries are the truth: code may chang
 Hooks run in `_hooks`, saving and loading of state in `_state`.
 """
 
+# ruff: noqa: F401 - PyTorch's module of this name holds the global hooks too
+
 from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
 from typing import Any
 
-from ..._C import Tensor, device as Device, dtype as DType, ops
-from ...autograd import no_grad
+from ..._C import Tensor, ops
 from ..parameter import Buffer, Parameter
 from . import _hooks, _state
+from ._convert import converted, parse_to
 from ._hooks import (
     _global_backward_hooks,
     _global_backward_pre_hooks,
@@ -273,7 +275,7 @@ class Module:
         if isinstance(value, Parameter):
             if params is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name)
+            self._forget(name, "_parameters")
             self.register_parameter(name, value)
         elif params is not None and name in params:
             if value is not None:
@@ -285,7 +287,7 @@ class Module:
         elif isinstance(value, Module):
             if params is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name)
+            self._forget(name, "_modules")
             self._modules[name] = _module_registered(self, name, value)
         elif params is not None and name in state["_modules"]:
             if value is not None:
@@ -311,16 +313,16 @@ class Module:
             persistent = name not in self._non_persistent_buffers_set
         else:
             persistent = value.persistent
-            self._forget(name)
+            self._forget(name, "_buffers")
         self.register_buffer(name, value, persistent)
 
-    def _forget(self, name):
-        """Frees a name for another kind of member."""
+    def _forget(self, name, keep):
+        """Frees a name for a member of the dictionary keep, where it stays in its place."""
         state = self.__dict__
         state.pop(name, None)
-        state["_buffers"].pop(name, None)
-        state["_modules"].pop(name, None)
-        state["_parameters"].pop(name, None)
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if kind != keep:
+                state[kind].pop(name, None)
         state["_non_persistent_buffers_set"].discard(name)
 
     def __delattr__(self, name: str) -> None:
@@ -391,7 +393,9 @@ class Module:
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path; AttributeError where there is none."""
-        return self._get_member(target, lambda m, name: isinstance(getattr(m, name), Parameter), "an nn.Parameter")
+        return self._get_member(
+            target, lambda m, name: isinstance(getattr(m, name), Parameter), "an nn.Parameter"
+        )
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted path; AttributeError where there is none."""
@@ -415,7 +419,7 @@ class Module:
                 module._apply(fn)
         for name, param in self._parameters.items():
             if param is not None:
-                self._parameters[name] = _converted(param, fn)
+                self._parameters[name] = converted(param, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -442,7 +446,7 @@ class Module:
             >>> nn.Linear(1, 1).to(flambeau.float64).weight.dtype
             torch.float64
         """
-        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, "
@@ -563,7 +567,9 @@ class Module:
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True):
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ):
         """(dotted name, parameter) pairs."""
         return self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
@@ -752,52 +758,3 @@ def _module_registered(parent, name, module):
         if output is not None:
             module = output
     return module
-
-
-def _converted(param, fn):
-    """`fn` of a parameter: the same object with other values where the device allows it."""
-    with no_grad():
-        value = fn(param)
-    grad = param.grad
-    result = param
-    if value.device.type == param.device.type:
-        param.data = value
-    else:
-        result = Parameter(value, param.requires_grad)
-    if grad is None:
-        return result
-    with no_grad():
-        new_grad = fn(grad)
-    if result is param and new_grad.device.type == grad.device.type:
-        grad.data = new_grad
-        # The gradient follows its parameter's dtype, whatever the accessor checks.
-        param.grad = grad
-    else:
-        result.grad = new_grad.requires_grad_(grad.requires_grad)
-    return result
-
-
-def _parse_to(*args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None, tensor=None):
-    """(device, dtype, non_blocking, memory_format) of the arguments of `Module.to`."""
-    if args and isinstance(args[0], Tensor):
-        tensor, *args = args
-    if tensor is not None:
-        device, dtype = tensor.device, tensor.dtype
-    else:
-        if args and (args[0] is None or isinstance(args[0], (str, int, Device))) and not isinstance(args[0], bool):
-            device, *args = args
-        if args and (args[0] is None or isinstance(args[0], DType)):
-            dtype, *args = args
-    if args and isinstance(args[0], bool):
-        non_blocking, *args = args
-    if args and isinstance(args[0], bool):
-        args = args[1:]
-    if args or not (dtype is None or isinstance(dtype, DType)):
-        got = ", ".join(type(a).__name__ for a in args) or type(dtype).__name__
-        raise TypeError(
-            f"to() received an invalid combination of arguments - got ({got}), but expected "
-            "device and dtype, a dtype, or a tensor"
-        )
-    if device is not None and not isinstance(device, Device):
-        device = Device(device)
-    return device, dtype, non_blocking, memory_format

@@ -1,5 +1,7 @@
 """Tuples of one size a dimension, as the options of convolutions and pools are given."""
 
+# ruff: noqa: F401 - programs take the tuple helpers from here
+
 from __future__ import annotations
 
 from .._functional_common import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from functools import wraps
+from typing import Any
 from weakref import ref
 
 from ..._C import Tensor
@@ -175,7 +176,7 @@ def _note_steps(optimizer):
 
     @wraps(step)
     def wrapper(*args, **kwargs):
-        target = optimizer_ref()
+        target: Any = optimizer_ref()
         target._opt_called = True
         return step(target, *args, **kwargs)
 

@@ -54,9 +54,7 @@ class SequentialLR(_ComposedLR):
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         if len(schedulers) < 1:
-            raise ValueError(
-                "SequentialLR expects at least one scheduler, but got no scheduler."
-            )
+            raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
         _check_parts("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
@@ -76,7 +74,7 @@ class SequentialLR(_ComposedLR):
         schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
-    def step(self):
+    def step(self):  # type: ignore[override]
         """Moves the current schedule on, or begins the next at a milestone."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
@@ -117,7 +115,7 @@ class ChainedScheduler(_ComposedLR):
         self.optimizer = optimizer
         self._last_lr = param_group_values(optimizer, "lr")
 
-    def step(self):
+    def step(self):  # type: ignore[override]
         """Steps every schedule."""
         for scheduler in self._schedulers:
             scheduler.step()

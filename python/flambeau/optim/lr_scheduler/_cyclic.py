@@ -275,8 +275,7 @@ class OneCycleLR(LRScheduler):
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
-                "anneal_strategy must be one of 'cos' or 'linear', instead got "
-                f"{anneal_strategy}"
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
         self._anneal_func_type = anneal_strategy
         max_lrs = per_group("max_lr", optimizer, max_lr)
@@ -326,11 +325,10 @@ class OneCycleLR(LRScheduler):
 def _total_steps(total_steps, epochs, steps_per_epoch):
     if total_steps is None and (epochs is None or steps_per_epoch is None):
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    named = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
     if total_steps is not None:
-        named = (("total_steps", total_steps),)
-    else:
-        named = (("epochs", epochs), ("steps_per_epoch", steps_per_epoch))
-    for name, value in named:
+        named = {"total_steps": total_steps}
+    for name, value in named.items():
         if value <= 0 or not isinstance(value, int):
             raise ValueError(f"Expected positive integer {name}, but got {value}")
     return total_steps if total_steps is not None else epochs * steps_per_epoch

@@ -93,7 +93,7 @@ class ReduceLROnPlateau(LRScheduler):
         """The current rates; the next ones depend on a metric."""
         return param_group_values(self.optimizer, "lr")
 
-    def step(self, metrics, epoch=None):
+    def step(self, metrics, epoch=None):  # type: ignore[override]
         """Takes the newest value of the metric and lowers the rates if it is time."""
         current = float(metrics)
         if epoch is None:

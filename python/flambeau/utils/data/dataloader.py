@@ -280,9 +280,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
             make = _utils.fetch.map_fetcher
         else:
             make = _utils.fetch.IterableFetcher
-        self._fetch = make(
-            self._dataset, self._auto_collation, self._collate_fn, self._drop_last
-        )
+        self._fetch = make(self._dataset, self._auto_collation, self._collate_fn, self._drop_last)
 
     def _next_data(self):
         return self._fetch(next(self._sampler_iter))

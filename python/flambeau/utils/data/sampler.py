@@ -158,9 +158,7 @@ class BatchSampler(Sampler):
     def __init__(self, sampler, batch_size, drop_last):
         check_positive("batch_size", batch_size)
         if not isinstance(drop_last, bool):
-            raise ValueError(
-                f"drop_last should be a boolean value, but got drop_last={drop_last}"
-            )
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last

@@ -1,0 +1,159 @@
+"""Losses. ``reduction`` is "mean", "sum" or "none"."""
+
+from __future__ import annotations
+
+from .samples import T
+from .table import composite, decomp, native, op, pointwise
+
+INTERNAL = {"forms": "", "tags": "internal"}
+REDUCTION = 'str reduction="mean"'
+
+# ---- element by element
+
+op(
+    "_mse(Tensor self, Tensor target) -> Tensor",
+    kernel=pointwise("(x - y) * (x - y)"),
+    on="ifc",
+    grad={"self": "grad * conj(self - target) * 2", "target": "grad * conj(self - target) * (-2)"},
+    samples=[(T(3), T(3))],
+    **INTERNAL,
+)
+op(
+    "_smooth_l1(Tensor self, Tensor target, float beta) -> Tensor",
+    kernel=pointwise("(x - y) * (x - y) * 0.5 / beta if abs(x - y) < beta else abs(x - y) - beta * 0.5"),
+    on="f",
+    grad={
+        "self": "grad * smooth_sign(self - target, beta) / beta",
+        "target": "-grad * smooth_sign(self - target, beta) / beta",
+    },
+    samples=[(T(3), T(3), 1.0)],
+    **INTERNAL,
+)
+op(
+    "_huber(Tensor self, Tensor target, float delta) -> Tensor",
+    kernel=pointwise("(x - y) * (x - y) * 0.5 if abs(x - y) <= delta else delta * (abs(x - y) - delta * 0.5)"),
+    on="f",
+    grad={
+        "self": "grad * smooth_sign(self - target, delta)",
+        "target": "-grad * smooth_sign(self - target, delta)",
+    },
+    samples=[(T(3), T(3), 1.0)],
+    **INTERNAL,
+)
+op(
+    "_bce(Tensor self, Tensor target) -> Tensor",
+    kernel=pointwise("-(y * maximum(log(x), -100) + (1 - y) * maximum(log1p(-x), -100))"),
+    on="f",
+    grad={
+        "self": "grad * (self - target) / clamp_min(self * (1 - self), 1e-12)",
+        "target": "grad * (log1p(-self) - log(self))",
+    },
+    samples=[(T(3, low=0.1, high=0.9), T(3, low=0.1, high=0.9))],
+    **INTERNAL,
+)
+op(
+    "_bce_logits(Tensor self, Tensor target) -> Tensor",
+    kernel=pointwise("maximum(x, 0) - x * y + log1p(exp(-abs(x)))"),
+    on="f",
+    grad={"self": "grad * (sigmoid(self) - target)", "target": "-grad * self"},
+    samples=[(T(3), T(3, low=0.1, high=0.9))],
+    **INTERNAL,
+)
+op(
+    f"mse_loss(Tensor self, Tensor target, {REDUCTION}) -> Tensor",
+    kernel=decomp("reduced_loss(_mse(self, target), reduction)"),
+    samples=[(T(3), T(3))],
+    forms="",
+    tags="autocast:fp32",
+    doc="``(input - target) ** 2``.",
+)
+op(
+    f"l1_loss(Tensor self, Tensor target, {REDUCTION}) -> Tensor",
+    kernel=decomp("reduced_loss(abs(self - target), reduction)"),
+    samples=[(T(3), T(3))],
+    forms="",
+    tags="autocast:fp32",
+    doc="``|input - target|``.",
+)
+op(
+    f"smooth_l1_loss(Tensor self, Tensor target, {REDUCTION}, float beta=1.0) -> Tensor",
+    kernel=composite,
+    samples=[(T(3), T(3))],
+    forms="",
+    tags="autocast:fp32",
+    doc="Squared below a difference of ``beta``, linear above.",
+)
+op(
+    f"huber_loss(Tensor self, Tensor target, {REDUCTION}, float delta=1.0) -> Tensor",
+    kernel=composite,
+    samples=[(T(3), T(3))],
+    forms="",
+    tags="autocast:fp32",
+    doc="Half the square below a difference of ``delta``, linear above.",
+)
+op(
+    f"binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, {REDUCTION}) -> Tensor",
+    kernel=composite,
+    samples=[(T(3, low=0.1, high=0.9), T(3, low=0.1, high=0.9))],
+    forms="",
+    doc="``-(target * log(input) + (1 - target) * log(1 - input))``, logarithms not below -100.",
+)
+op(
+    f"binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, {REDUCTION}) -> Tensor",
+    kernel=composite,
+    samples=[(T(3), T(3, low=0.1, high=0.9))],
+    forms="function",
+    tags="autocast:fp32",
+    doc="`binary_cross_entropy` of ``sigmoid(input)``, without overflow.",
+)
+op(
+    f"kl_div(Tensor self, Tensor target, {REDUCTION}, *, bool log_target=False) -> Tensor",
+    kernel=composite,
+    samples=[(T(3), T(3, low=0.1, high=0.9))],
+    forms="function",
+    tags="autocast:fp32",
+    doc="``target * (log(target) - input)``.",
+)
+
+# ---- of class numbers; reduction 0 none, 1 mean, 2 sum
+
+_CLASS = "Tensor? weight, int reduction, int ignore_index"
+op(
+    f"_nll_loss(Tensor self, Tensor target, {_CLASS}) -> (Tensor, Tensor)",
+    kernel=native,
+    grad={"self": "_nll_loss_backward(grads[0], self.shape, target, weight, reduction, ignore_index, results[1])"},
+    doc="Loss, and the sum of the weights used.",
+    **INTERNAL,
+)
+op(
+    f"_nll_loss_backward(Tensor grad_output, int[] size, Tensor target, {_CLASS}, Tensor total_weight) -> Tensor",
+    kernel=native,
+    grad={"grad_output": "nll_of(grad, target, weight, reduction, ignore_index)"},
+    **INTERNAL,
+)
+op(
+    f"_cross_entropy(Tensor self, Tensor target, {_CLASS}) -> (Tensor, Tensor, Tensor)",
+    kernel=native,
+    grad={"self": "cross_entropy_grad(grads[0], self, target, weight, reduction, ignore_index, results)"},
+    doc="Loss, sum of the weights used, and each row's log-sum-exp.",
+    **INTERNAL,
+)
+op(
+    f"_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, {_CLASS}, Tensor total_weight, Tensor logsumexp) -> Tensor",
+    kernel=native,
+    **INTERNAL,
+)
+op(
+    f"nll_loss(Tensor self, Tensor target, Tensor? weight=None, int ignore_index=-100, {REDUCTION}) -> Tensor",
+    kernel=composite,
+    forms="",
+    tags="autocast:fp32",
+    doc="Minus the log-probability in input (N, C, ...) of the target class (N, ...).",
+)
+op(
+    f"cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int ignore_index=-100, {REDUCTION}, float label_smoothing=0.0) -> Tensor",
+    kernel=composite,
+    forms="",
+    tags="autocast:fp32",
+    doc="`nll_loss` of ``log_softmax(input, 1)``; target holds class numbers, or probabilities of all classes.",
+)

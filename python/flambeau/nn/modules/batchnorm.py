@@ -1,0 +1,144 @@
+"""Batch normalisation."""
+
+from __future__ import annotations
+
+from ..._C import int64, ops
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+
+
+class _NormBase(Module):
+    """Scale, shift and running statistics of batch and instance normalisation."""
+
+    _version = 2
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ) -> None:
+        super().__init__()
+        options = {"device": device, "dtype": dtype}
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        scale = Parameter(ops.empty(num_features, **options)) if affine else None
+        shift = Parameter(ops.empty(num_features, **options)) if affine and bias else None
+        self.register_parameter("weight", scale)
+        self.register_parameter("bias", shift)
+        if track_running_stats:
+            self.register_buffer("running_mean", ops.zeros(num_features, **options))
+            self.register_buffer("running_var", ops.ones(num_features, **options))
+            count = ops.full((), 0, dtype=int64, device=device)
+            self.register_buffer("num_batches_tracked", count)
+        else:
+            self.register_buffer("running_mean", None)
+            self.register_buffer("running_var", None)
+            self.register_buffer("num_batches_tracked", None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Running mean 0, running variance 1, no batch seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input):
+        raise NotImplementedError(f"{type(self).__name__} does not check its input")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+        # Format 1 had no count of batches.
+        version = local_metadata.get("version", None)
+        key = prefix + "num_batches_tracked"
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
+            count = self.num_batches_tracked
+            known = count is not None and not count.is_meta
+            state_dict[key] = count if known else ops.full((), 0, dtype=int64)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input):
+        self._check_input_dim(input)
+        buffers = self._buffers
+        mean, var = buffers["running_mean"], buffers["running_var"]
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats:
+            count = buffers["num_batches_tracked"]
+            if count is not None:
+                count.add_(1)
+                if self.momentum is None:  # the plain mean of all batches
+                    factor = 1.0 / float(count)
+        training = self.training or (mean is None and var is None)
+        if self.training and not self.track_running_stats:
+            mean = var = None
+        params = self._parameters
+        if "weight" in params and "bias" in params:
+            weight, bias = params["weight"], params["bias"]
+        else:
+            weight, bias = self.weight, self.bias
+        return F.batch_norm(input, mean, var, weight, bias, training, factor, self.eps)
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L).
+
+    Args:
+        num_features: channels C.
+        eps: added to the variance.
+        momentum: weight of the new batch in the running statistics; None takes plain means.
+        affine: whether there are a learned scale and shift.
+        track_running_stats: whether evaluation uses statistics gathered in training.
+        bias: whether there is a shift.
+
+    Raises:
+        ValueError: the input has another number of dimensions, or one value a channel in training.
+    """
+
+    def _check_input_dim(self, input):
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W); arguments as `BatchNorm1d`."""
+
+    def _check_input_dim(self, input):
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W); arguments as `BatchNorm1d`."""
+
+    def _check_input_dim(self, input):
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
