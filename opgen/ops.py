@@ -280,7 +280,10 @@ def autocast(o):
 
 def check_devices(o):
     lines = [f'DeviceCheck devices("{o.name}");']
-    lines += [f'devices.add({cpp_name(a.name)}, "{a.name}");' for a in tensor_args(o)]
+    checked = tensor_args(o)[:1] if "any_device" in o.tags else tensor_args(o)
+    lines += [f'devices.add({cpp_name(a.name)}, "{a.name}");' for a in checked]
+    if "divides" in o.tags:
+        lines.append("check_divisor(self, other);")
     if not tensor_args(o):
         device = next((a for a in passed(o) if a.type == "device?"), None)
         if device:
@@ -358,7 +361,8 @@ def out_form(o):
     n = len(o.returns)
     lines = [f"{return_type(o)} {o.name}_out({outs(o)}, {parameters(o)}) {{"]
     if wants:
-        lines.append(f'check_out_grad("{o.name}", any_wants_grad({wants}));')
+        targets = "out" if n == 1 else ", ".join(f"out{i}" for i in range(n))
+        lines.append(f'check_out_grad("{o.name}", any_wants_grad({wants}, {targets}));')
     if o.kernel.kind == "pointwise":
         lines += [*check_devices(o), "(void)device_used;", f"{pointwise_call(o, 'out')};", f'bump_version(out, "{o.name}");', "return out;", "}"]
     elif n == 1:

@@ -173,7 +173,11 @@ class Backward {
     }
     for (auto& hook : copy.retain)
       if (grads[hook.input_nr].defined()) hook.call(grads[hook.input_nr]);
-    for (auto& hook : copy.pre) grads = hook.call(std::move(grads));
+    for (auto& hook : copy.pre) {
+      grads = hook.call(std::move(grads));
+      check(grads.size() == node.outputs.size(), "a prehook of ", node.name(), " returned ", grads.size(), " gradients, expected ", node.outputs.size());
+      for (size_t i = 0; i < grads.size(); i++) grads[i] = fit(std::move(grads[i]), node.outputs[i], node);
+    }
     return grads;
   }
 

@@ -2,6 +2,8 @@
 #pragma once
 #include "core/tensor.h"
 #include "autograd/formulas_index.h"
+#include "autograd/formulas_linalg.h"
+#include "autograd/formulas_pool.h"
 #include "autograd/formulas_pointwise.h"
 #include "autograd/formulas_reduce.h"
 #include "ops/all.h"

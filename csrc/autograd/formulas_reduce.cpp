@@ -1,6 +1,7 @@
 #include "autograd/formulas_reduce.h"
 
 #include <cmath>
+#include <limits>
 
 #include "autograd/formulas.h"
 #include "dispatch/state.h"
@@ -11,8 +12,6 @@ namespace flambeau::formulas {
 using namespace ops;
 
 namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 std::optional<Dims> as_dims(std::optional<int64_t> dim) {
   return dim ? std::optional<Dims>(Dims{*dim}) : std::nullopt;
 }
@@ -134,7 +133,7 @@ Tensor var_mean_grad(const TensorList& grads, const Tensor& self, const Tensor& 
   if (root) g = masked(g / (spread_value * 2), ne(spread_value, 0));
   const auto kept = dim && !dim->empty() ? dim : std::nullopt;
   Tensor centred = self - mean_dim(self, kept, self.dim() > 0, std::nullopt);
-  Tensor from_var = spread(g, self.sizes(), dim, keepdim) * (centred * (2 / std::max(0.0, n - correction)));
+  Tensor from_var = spread(g, self.sizes(), dim, keepdim) * (centred * (2 / (n - correction)));
   return from_var + spread(grads[1] / n, self.sizes(), dim, keepdim);
 }
 
@@ -177,12 +176,15 @@ Tensor cumextreme_grad(const Tensor& grad, const Tensor& self, const Tensor& ind
 Tensor logcumsumexp_grad(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.dim() == 0 || self.numel() == 0) return grad;
   if (self.is_complex()) return ops::conj(exp(self)) * reverse_cumsum(grad * ops::conj(exp(-result)), dim);
-  // Both signs of the gradient in logarithms, so that exp(-result) cannot overflow.
+  // Both signs of the gradient in logarithms, so that exp(-result) cannot overflow. The lowest
+  // number stands for log(0): infinities would turn into NaN in the second derivative.
   auto part = [&](const Tensor& log_grad) {
     Tensor total = flip(logcumsumexp(flip(log_grad - result, Dims{dim}), dim), Dims{dim});
     return exp(total + self);
   };
-  Tensor none = full(Dims{}, -kInfinity, grad.dtype(), grad.device());
+  const double lowest = grad.dtype() == DType::Float64 ? std::numeric_limits<double>::lowest()
+                        : grad.dtype() == DType::Float16 ? -65504.0 : -3.3e38;
+  Tensor none = full(Dims{}, lowest, grad.dtype(), grad.device());
   Tensor size = log(abs(grad));
   return part(_where(gt(grad, 0), size, none)) - part(_where(lt(grad, 0), size, none));
 }

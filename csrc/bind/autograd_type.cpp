@@ -49,7 +49,9 @@ std::string describe_site(CallSite site) {
   auto& table = site_table();
   if (!site || site >= table.sites.size() || !PyGILState_Check()) return "";
   auto [code, at] = table.sites[site];
-  return cat_text(" (", PyUnicode_AsUTF8(code->co_filename), ":", PyCode_Addr2Line(code, at), ")");
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  if (!file) PyErr_Clear();
+  return cat_text(" (", file ? file : "?", ":", PyCode_Addr2Line(code, at), ")");
 }
 
 // ---- Node objects -------------------------------------------------------------------------------------
@@ -124,6 +126,15 @@ Object wrap_grads(const Grads& grads) {
   return out;
 }
 
+TensorList tensor_list(PyObject* o, const char* what) {
+  Object items(must(PySequence_Tuple(o)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) {
+    PyObject* t = PyTuple_GET_ITEM(items.get(), i);
+    check<TypeError>(is_tensor(t), what, ": expected Tensors, got ", Py_TYPE(t)->tp_name, " at position ", i);
+  }
+  return as_tensor_list(items.get());
+}
+
 Grads unwrap_grads(PyObject* o, const char* what) {
   Object items(PyTuple_Check(o) || PyList_Check(o) ? must(PySequence_Tuple(o)) : must(PyTuple_Pack(1, o)));
   Grads out;
@@ -195,7 +206,7 @@ PyTypeObject* node_type(const char* name) {
   static auto* types = new std::unordered_map<std::string, PyTypeObject*>();
   auto& type = (*types)[name];
   if (!type) {
-    auto* full = new std::string(name);
+    auto* full = new std::string(std::string("torch.autograd.graph.") + name);
     PyType_Slot slots[] = {{0, nullptr}};
     PyType_Spec spec{full->c_str(), sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
     Object bases(must(PyTuple_Pack(1, node_base)));
@@ -236,8 +247,8 @@ PyObject* attach_function(PyObject*, PyObject* args) {
     node->label = name;
     node->context = keep(context);
     node->backward = keep(backward);
-    for (auto& t : as_tensor_list(inputs)) add_edge(*node, t);
-    TensorList outs = as_tensor_list(outputs), changed = as_tensor_list(dirty);
+    for (auto& t : tensor_list(inputs, "inputs")) add_edge(*node, t);
+    TensorList outs = tensor_list(outputs, "outputs"), changed = tensor_list(dirty, "mark_dirty");
     auto contains = [](const TensorList& list, const Tensor& t) {
       for (auto& x : list)
         if (x.is_same(t)) return true;
@@ -252,8 +263,9 @@ PyObject* attach_function(PyObject*, PyObject* args) {
         set_history(t, node);
       }
     }
-    PyObject** items = PySequence_Fast_ITEMS(to_save);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(to_save); i++) {
+    Object kept(must(PySequence_Tuple(to_save)));
+    PyObject** items = PySequence_Fast_ITEMS(kept.get());
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kept.get()); i++) {
       SavedTensor s;
       if (items[i] != Py_None) {
         check<TypeError>(is_tensor(items[i]), "save_for_backward can only save variables, but argument ", i,
@@ -275,7 +287,7 @@ PyObject* run_backward_py(PyObject*, PyObject* args) {
     int retain, create, unused, accumulate;
     if (!PyArg_ParseTuple(args, "OOppOpp", &tensors, &grads, &retain, &create, &inputs, &unused, &accumulate)) return nullptr;
     BackwardOptions options{retain != 0, create != 0, unused != 0, accumulate != 0};
-    Grads out = run_backward(as_tensor_list(tensors), unwrap_grads(grads, "grad_outputs"), as_tensor_list(inputs), options);
+    Grads out = run_backward(tensor_list(tensors, "backward"), unwrap_grads(grads, "grad_outputs"), tensor_list(inputs, "inputs"), options);
     return wrap_grads(out).release();
   });
 }

@@ -93,8 +93,11 @@ std::string as_str(PyObject* o) {
 Dims as_dims(PyObject* o, int expand) {
   Dims out;
   if (PyTuple_Check(o) || PyList_Check(o)) {
-    PyObject** items = PySequence_Fast_ITEMS(o);
-    for (Py_ssize_t i = 0, n = PySequence_Fast_GET_SIZE(o); i < n; i++) out.push_back(as_int(items[i]));
+    // an item's __index__ may change the list
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
+      Object item(incref(PySequence_Fast_GET_ITEM(o, i)));
+      out.push_back(as_int(item.get()));
+    }
     if (expand && out.size() == 1) out = Dims(size_t(expand), out[0]);
     return out;
   }

@@ -46,6 +46,21 @@ PyObject* tolist(PyObject* o, PyObject*) {
   });
 }
 
+// The items of a sequence, each held while it is looked at: conversions run Python code that may change
+// the list meanwhile.
+class SequenceItems {
+ public:
+  explicit SequenceItems(PyObject* o) : fast_(must(PySequence_Fast(o, "not a sequence"))) {}
+  int64_t size() const { return PySequence_Fast_GET_SIZE(fast_.get()); }
+  Object at(int64_t i) const {
+    check(i < size(), "a sequence changed its length while it was read");
+    return Object(incref(PySequence_Fast_GET_ITEM(fast_.get(), i)));
+  }
+
+ private:
+  Object fast_;
+};
+
 // Nested sequences -> tensor: one pass to find shape and kind, one to fill.
 struct SequenceScan {
   Dims sizes;
@@ -62,29 +77,26 @@ struct SequenceScan {
       return;
     }
     if (is_number(o)) {
-      note(as_scalar(o).category());
+      // integers of any size: a float dtype takes them
+      note(PyLong_Check(o) && !PyBool_Check(o) ? Category::Integral : as_scalar(o).category());
       return;
     }
     check<TypeError>(!PyUnicode_Check(o) && !PyBytes_Check(o), "new(): invalid data type 'str'");
-    Object fast(PySequence_Fast(o, "not a sequence"));
-    if (!fast) {
-      PyErr_Clear();
-      fail<TypeError>("could not infer dtype of ", Py_TYPE(o)->tp_name);
-    }
-    int64_t n = PySequence_Fast_GET_SIZE(fast.get());
+    check(PySequence_Check(o), "Could not infer dtype of ", Py_TYPE(o)->tp_name);
+    SequenceItems items(o);
+    const int64_t n = items.size();
     if (depth == sizes.size()) sizes.push_back(n);
     check<ValueError>(depth < sizes.size() && sizes[depth] == n, "expected sequence of length ",
                       depth < sizes.size() ? sizes[depth] : 0, " at dim ", depth, " (got ", n, ")");
     check<ValueError>(depth < 64, "too many dimensions in nested sequence");
-    PyObject** items = PySequence_Fast_ITEMS(fast.get());
     for (int64_t i = 0; i < n; i++) {
-      bool scalar = is_number(items[i]) || (is_tensor(items[i]));
+      Object item = items.at(i);
+      const bool scalar = is_number(item.get()) || is_tensor(item.get());
       if (depth + 1 < sizes.size())
-        check<TypeError>(!scalar, "expected a sequence at dim ", depth + 1, ", got ", Py_TYPE(items[i])->tp_name);
-      else if (i > 0 && !scalar && sizes.size() == depth + 1)
-        check<ValueError>(false, "only one element tensors can be converted to Python scalars: item ", i, " is a ",
-                          Py_TYPE(items[i])->tp_name);
-      scan(items[i], depth + 1);
+        check<TypeError>(!scalar, "not a sequence: expected one at dim ", depth + 1, ", got ", Py_TYPE(item.get())->tp_name);
+      else if (i > 0 && !scalar)
+        fail<TypeError>("item ", i, " at dim ", depth, " is a ", Py_TYPE(item.get())->tp_name, ", expected a number as the items before it");
+      scan(item.get(), depth + 1);
     }
   }
   static Category category_of(DType t) { return flambeau::category(t); }
@@ -104,20 +116,35 @@ struct SequenceScan {
 };
 
 template <class T>
-void fill_from(PyObject* o, T*& out) {
-  if (is_number(o) || is_tensor(o)) {
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-      if (PyFloat_CheckExact(o)) {
-        *out++ = T(PyFloat_AS_DOUBLE(o));
-        return;
-      }
-    }
-    *out++ = as_scalar(o).to<T>();
+T number_from(PyObject* o, DType t) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+    if (PyFloat_CheckExact(o)) return T(PyFloat_AS_DOUBLE(o));
+  const Category kind = category(t);
+  if (PyLong_Check(o) && !PyBool_Check(o)) {
+    if (kind >= Category::Floating) return Scalar(as_float(o)).to<T>();
+    int overflow = 0;
+    const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    check<ValueError>(!overflow || kind == Category::Bool, "Overflow when unpacking long long");
+    if (overflow) return Scalar(true).to<T>();
+    check_fits(Scalar(int64_t(v)), t);
+    return Scalar(int64_t(v)).to<T>();
+  }
+  Scalar s = as_scalar(o);
+  check<TypeError>(!s.is_complex() || kind == Category::Complex || kind == Category::Bool, "must be real number, not complex (dtype ", t, ")");
+  check_fits(s, t);
+  return s.to<T>();
+}
+
+// Second pass: code of the elements may run in between, so that shapes are checked again.
+template <class T>
+void fill_from(PyObject* o, IntSpan sizes, DType t, T*& out) {
+  if (sizes.empty()) {
+    *out++ = number_from<T>(o, t);
     return;
   }
-  Object fast(must(PySequence_Fast(o, "not a sequence")));
-  PyObject** items = PySequence_Fast_ITEMS(fast.get());
-  for (Py_ssize_t i = 0, n = PySequence_Fast_GET_SIZE(fast.get()); i < n; i++) fill_from(items[i], out);
+  SequenceItems items(o);
+  check(items.size() == sizes[0], "a sequence changed its length while it was read");
+  for (int64_t i = 0; i < sizes[0]; i++) fill_from(items.at(i).get(), sizes.subspan(1), t, out);
 }
 
 // _from_sequence(data, dtype or None) -> Tensor
@@ -128,14 +155,12 @@ PyObject* from_sequence(PyObject*, PyObject* args) {
     SequenceScan s;
     s.scan(data, 0);
     DType t = dtype == Py_None ? s.dtype() : as_dtype(dtype);
-    if (is_integral(t) && s.any && s.category == Category::Complex)
-      fail<TypeError>("can't convert complex to ", t);
     Tensor out = empty(s.sizes, t);
     if (out.numel())
       visit(t, [&](auto tag) {
         using T = typename decltype(tag)::type;
         T* p = out.data<T>();
-        fill_from<T>(data, p);
+        fill_from<T>(data, s.sizes, t, p);
       });
     return wrap(out);
   });
@@ -180,9 +205,13 @@ DType dtype_of_format(const char* f, Py_ssize_t size) {
                   "'. The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.");
 }
 
+// What an exported array keeps alive: the geometry and the storage, which must not move meanwhile.
 struct BufferShape {
   Dims sizes, strides;
-  Tensor tensor;
+  Ref<Storage> storage;
+  explicit BufferShape(const Tensor& t) : sizes(t.sizes()), strides(t.strides()), storage(t.storage()) { storage->pin(); }
+  BufferShape(const BufferShape&) = delete;
+  ~BufferShape() { storage->unpin(); }
 };
 
 }  // namespace
@@ -192,20 +221,19 @@ int tensor_getbuffer(PyObject* o, Py_buffer* view, int flags) {
     view->obj = nullptr;
     const Tensor& t = as_tensor(o);
     need_cpu(t, "buffer");
-    check(!t.requires_grad() || !grad_enabled() || true, "");
-    auto* shape = new BufferShape{t.sizes(), t.strides(), t};
-    for (auto& s : shape->strides) s *= t.itemsize();
     if (!(flags & PyBUF_STRIDES) && !t.is_contiguous()) {
-      delete shape;
       PyErr_SetString(PyExc_BufferError, "tensor is not contiguous");
       throw PythonError{};
     }
+    const char* format = (flags & PyBUF_FORMAT) ? format_of(t.dtype()) : nullptr;
+    auto* shape = new BufferShape(t);
+    for (auto& s : shape->strides) s *= t.itemsize();
     view->buf = t.bytes();
     view->len = t.numel() * t.itemsize();
     view->itemsize = t.itemsize();
     view->readonly = 0;
     view->ndim = int(t.dim());
-    view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(format_of(t.dtype())) : nullptr;
+    view->format = const_cast<char*>(format);
     view->shape = reinterpret_cast<Py_ssize_t*>(shape->sizes.data());
     view->strides = reinterpret_cast<Py_ssize_t*>(shape->strides.data());
     view->suboffsets = nullptr;
@@ -311,8 +339,11 @@ PyObject* dlpack(PyObject* o, PyObject*, PyObject*) {
       PyErr_SetString(PyExc_BufferError, "Can't export tensors that require gradient, use tensor.detach()");
       throw PythonError{};
     }
-    struct Context { DLManaged managed; BufferShape shape; };
-    auto* c = new Context{{}, {t.sizes(), t.strides(), t}};
+    struct Context {
+      DLManaged managed;
+      BufferShape shape;
+    };
+    auto* c = new Context{{}, BufferShape(t)};
     c->managed = {{t.bytes(), {1, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), c->shape.sizes.data(), c->shape.strides.data(), 0},
                   c, [](DLManaged* m) { delete static_cast<Context*>(m->context); }};
     return must(PyCapsule_New(&c->managed, "dltensor", capsule_destructor));
@@ -411,8 +442,8 @@ PyObject* tensor_from_storage(PyObject*, PyObject* args) {
     DType t = as_dtype(dtype);
     check(s.size() == st.size() && offset >= 0, "_tensor_from_storage: sizes and strides differ in length, or offset < 0");
     for (size_t i = 0; i < s.size(); i++) check(s[i] >= 0 && st[i] >= 0, "_tensor_from_storage: negative size or stride");
-    int64_t end = (offset + storage_extent(s, st)) * itemsize(t);
-    check(product(s) == 0 || end <= int64_t(storage_of(storage).bytes()), "setStorage: sizes ", s, ", strides ", st,
+    const int64_t end = storage_bytes(s, st, offset, itemsize(t));
+    check(end <= int64_t(storage_of(storage).bytes()), "setStorage: sizes ", s, ", strides ", st,
           ", storage offset ", offset, ", requiring a storage size of ", end, " are out of bounds for storage of size ",
           storage_of(storage).bytes());
     return wrap(from_storage(reinterpret_cast<PyStorage*>(storage)->storage, s, st, offset, t));

@@ -138,8 +138,10 @@ int set_grad_attr(PyObject* o, PyObject* v, void*) {
     check<TypeError>(is_tensor(v), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(v)->tp_name);
     const Tensor& g = as_tensor(v);
     check(!g.is_same(t), "can't assign Variable as its own grad");
-    check(g.dtype() == t.dtype(), "assigned grad has data of a different type: expected ", t.dtype(), ", got ", g.dtype());
-    check(equal(g.sizes(), t.sizes()), "assigned grad has data of a different size: expected ", t.sizes(), ", got ", g.sizes());
+    const char* fix = "; the gradient and the tensor must agree";
+    check(g.dtype() == t.dtype(), "attempting to assign a gradient with dtype '", g.dtype(), "' to a tensor with grad_dtype '", t.dtype(), "'", fix);
+    check(g.device() == t.device(), "attempting to assign a gradient with device type '", g.device(), "' to a tensor with device type '", t.device(), "'", fix);
+    check(equal(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", g.sizes(), "' to a tensor of size '", t.sizes(), "'", fix);
     meta_of(t).grad = g;
   });
 }
@@ -158,6 +160,7 @@ PyObject* get_grad_fn(PyObject* o, void*) {
 int set_part(PyObject* o, PyObject* v, void* which) {
   return guarded_status([&] {
     const Tensor& t = self_of(o);
+    check<TypeError>(v != nullptr, "can't delete the ", which ? "imag" : "real", " attribute of a tensor");
     Tensor part = which ? ops::imag(t) : ops::real(t);
     if (v && is_tensor(v)) ops::copy_(part, as_tensor(v), false);
     else ops::fill_(part, Operand(as_scalar(v)));

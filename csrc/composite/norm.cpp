@@ -40,7 +40,10 @@ Dims all_but_channel(int64_t ndim) {
   return dims;
 }
 
-Tensor grouped(const Tensor& t, int64_t groups) { return reshape(t, Dims{t.sizes()[0], groups, -1}); }
+Tensor grouped(const Tensor& t, int64_t groups) {
+  const int64_t lines = t.sizes()[0] * groups;
+  return reshape(t, Dims{t.sizes()[0], groups, lines ? t.numel() / lines : 0});
+}
 
 }  // namespace
 
@@ -116,6 +119,7 @@ OptTensor repeated(const OptTensor& t, int64_t times) {
 }  // namespace
 
 Tensor batch_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias, const OptTensor& running_mean, const OptTensor& running_var, bool training, double momentum, double eps, bool) {
+  if (input.numel() == 0 && input.dim() < 2) return clone(input, std::nullopt);
   check(input.dim() >= 2, "batch_norm: expected at least 2 dimensions (batch, channels, ...), but the input has shape ", input.sizes());
   const int64_t channels = input.sizes()[1];
   check_channels("batch_norm", "running_mean", running_mean, channels);

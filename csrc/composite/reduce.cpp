@@ -168,6 +168,7 @@ namespace {
 
 // Mean of neighbours times their distance.
 Tensor trapezoids(const Tensor& y, const Operand& dx, int64_t d) {
+  check(y.dtype() != DType::Bool, "trapezoid: received a bool input for `y`, but bool is not supported");
   const int64_t n = y.sizes()[size_t(d)];
   return (narrow(y, d, 0, n - 1) + narrow(y, d, 1, n - 1)) * dx / 2;
 }

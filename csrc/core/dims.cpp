@@ -32,7 +32,8 @@ Dims contiguous_strides(IntSpan sizes) {
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<int64_t>(sizes[i], 1);
+    // wraps around for sizes whose product is refused elsewhere
+    step = int64_t(uint64_t(step) * uint64_t(std::max<int64_t>(sizes[i], 1)));
   }
   return strides;
 }

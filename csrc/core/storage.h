@@ -1,6 +1,7 @@
 // Storage: a block of bytes on a device, shared by views. VersionCounter counts in-place changes and
 // remembers the last one (operator and call site) for the message of a stale saved tensor.
 #pragma once
+#include <atomic>
 #include <cstddef>
 
 #include "core/device.h"
@@ -33,12 +34,21 @@ class Storage : public RefCounted {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  bool resizable() const { return deleter_ == nullptr; }
-  void resize(size_t bytes);  // keeps the common prefix
+  bool resizable() const { return deleter_ == nullptr && exports_ == 0; }
+  // Keeps the common prefix. A smaller size gives the pages back but keeps the addresses, so that
+  // a tensor that still shows the old size reads zeros, not foreign memory.
+  void resize(size_t bytes);
+  // While arrays of others (NumPy, DLPack) show this memory it must not move.
+  void pin() { exports_++; }
+  void unpin() { exports_--; }
 
  private:
+  void grow(size_t bytes);
+  void release_pages(size_t from);
+
   void* data_ = nullptr;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0, capacity_ = 0;
+  std::atomic<int> exports_ = 0;
   Device device_;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;

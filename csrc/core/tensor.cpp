@@ -19,12 +19,17 @@ TensorImpl::~TensorImpl() {
 
 void TensorImpl::refresh() {
   int64_t step = 1;
-  bool dense = true;
+  bool dense = true, overflow = false;
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] != 1) {
       dense &= strides[i] == step;
-      step *= sizes[i];
+      overflow |= __builtin_mul_overflow(step, sizes[i], &step);
     }
+  }
+  if (overflow) [[unlikely]] {
+    const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+    check(empty, "numel: integer multiplication overflow of the sizes ", sizes);
+    step = 0;
   }
   numel = step;
   contiguous = dense || step == 0;
@@ -139,6 +144,14 @@ int64_t storage_extent(IntSpan sizes, IntSpan strides) {
   check(!overflow && last < std::numeric_limits<int64_t>::max() / 32,
         "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
   return last + 1;
+}
+
+int64_t storage_bytes(IntSpan sizes, IntSpan strides, int64_t offset, int64_t width) {
+  const int64_t extent = storage_extent(sizes, strides);
+  if (extent == 0) return 0;
+  check(offset < std::numeric_limits<int64_t>::max() / 32, "Storage size calculation overflowed with sizes=", sizes,
+        ", strides=", strides, " and storage offset ", offset);
+  return (offset + extent) * width;
 }
 
 bool is_non_overlapping_and_dense(IntSpan sizes, IntSpan strides) {

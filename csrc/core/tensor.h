@@ -135,5 +135,7 @@ Dims channels_last_strides(IntSpan sizes);
 MemoryFormat suggest_memory_format(const Tensor& t);
 // Elements between the first and the one past the last that a view touches.
 int64_t storage_extent(IntSpan sizes, IntSpan strides);
+// Bytes of storage that a view needs; an error where they overflow.
+int64_t storage_bytes(IntSpan sizes, IntSpan strides, int64_t offset, int64_t width);
 
 }  // namespace flambeau

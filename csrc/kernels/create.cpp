@@ -39,6 +39,7 @@ Tensor ones(const Dims& size, std::optional<DType> dtype, std::optional<Device> 
 }
 Tensor full(const Dims& size, const Scalar& value, std::optional<DType> dtype, std::optional<Device> device) {
   check_sizes("full", size);
+  check_fits(value, dtype.value_or(value.dtype()));
   Tensor out = flambeau::empty(size, dtype.value_or(value.dtype()), device_or_cpu(device));
   fill_kernel(out, value);
   return out;
@@ -198,18 +199,19 @@ Tensor triangle(int64_t rows, int64_t cols, int64_t offset, bool lower, std::opt
   check(rows >= 0 && cols >= 0, "row and col must be non-negative, got ", rows, " and ", cols);
   DType t = dtype.value_or(DType::Int64);
   check(t == DType::Int64 || t == DType::Int32, "\"tri_indices\" not implemented for '", info(t).name, "'");
-  std::vector<int64_t> r, c;
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < cols; j++)
-      if (lower ? j - i <= offset : j - i >= offset) {
-        r.push_back(i);
-        c.push_back(j);
-      }
-  Tensor out = flambeau::empty(Dims{2, int64_t(r.size())}, DType::Int64);
-  if (!r.empty()) {
-    std::copy(r.begin(), r.end(), out.data<int64_t>());
-    std::copy(c.begin(), c.end(), out.data<int64_t>() + r.size());
-  }
+  // columns of row i: [first, last)
+  auto first = [&](int64_t i) { return lower ? 0 : std::clamp(i + offset, int64_t(0), cols); };
+  auto last = [&](int64_t i) { return lower ? std::clamp(i + offset + 1, int64_t(0), cols) : cols; };
+  check(rows < (int64_t(1) << 40) && std::abs(offset) < (int64_t(1) << 60), "tri_indices: too many rows, or offset too large: ", rows, ", ", offset);
+  int64_t n = 0;
+  for (int64_t i = 0; i < rows; i++) check(!__builtin_add_overflow(n, last(i) - first(i), &n), "tri_indices: too many indices");
+  Tensor out = flambeau::empty(Dims{2, n}, DType::Int64);
+  int64_t* r = out.data<int64_t>();
+  for (int64_t i = 0, k = 0; i < rows; i++)
+    for (int64_t j = first(i); j < last(i); j++, k++) {
+      r[k] = i;
+      r[n + k] = j;
+    }
   Device d = device_or_cpu(device);
   return d.type == DeviceType::Meta ? flambeau::empty(out.sizes(), t, d) : cast_of(out, t);
 }
@@ -249,6 +251,7 @@ Tensor fill_(const Tensor& self, const Operand& value) {
   } else {
     check(!(value.scalar().is_complex() && !self.is_complex() && value.scalar().to_complex().imag() != 0),
           "value cannot be converted to type ", self.dtype(), " without overflow");
+    check_fits(value.scalar(), self.dtype());
     fill_kernel(self, value.scalar());
   }
   return self;

@@ -525,7 +525,10 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, const Dims&
   Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
   fill_kernel(out, 0);
   if (out.is_meta()) return out;
+  check(size.size() == 2 && grad.numel() == indices.numel() * size[1], "embedding_backward: grad ", grad.sizes(), " does not fit indices ",
+        indices.sizes(), " and weight ", size);
   Tensor at = as_positions(indices, "embedding_backward"), from = contiguous_of(grad);
+  check_positions(at, size[0], "embedding_backward", false);
   const int64_t* p = at.data<int64_t>();
   std::vector<int64_t> counts;
   if (scale_grad_by_freq) {

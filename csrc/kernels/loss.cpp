@@ -32,12 +32,13 @@ struct Classes {
       losses.push_back(sizes[d]);
       inner *= sizes[d];
     }
-    const bool loose = single && t.dim() <= 1 && t.numel() == 1;
-    if (!loose && !equal(t.sizes(), losses)) {
-      check<ValueError>(t.dim() > 0 == !single && (single || (t.dim() > 0 && t.sizes()[0] == samples)), "Expected input batch_size (", samples, ") to match target batch_size (", t.dim() ? t.sizes()[0] : 0, ").");
+    check(!single || t.dim() == 0, "size mismatch (got input: ", Dims(sizes), ", target: ", t.sizes(), ") (", op, ")");
+    if (!equal(t.sizes(), losses)) {
+      const int64_t given = t.dim() ? t.sizes()[0] : 0;
+      check<ValueError>(!single && t.dim() > 0 && given == samples, "Expected input batch_size (", samples, ") to match target batch_size (", given, ").");
       fail("Expected target size ", losses, ", got ", t.sizes());
     }
-    check(t.dtype() == DType::Int64 || t.dtype() == DType::UInt8 || t.dtype() == DType::Int32, "expected scalar type Long but found ", info(t.dtype()).name, " (target of ", op, "); convert it with .long()");
+    check(t.dtype() == DType::Int64 || t.dtype() == DType::UInt8, "expected target dtype to be Long or Byte, but got ", t.dtype(), " (", op, "); convert it with .long()");
     if (w) check(w->dim() == 1 && w->numel() == classes, "weight tensor should be defined either for all ", classes, " classes or no classes but got weight tensor of shape: ", w->sizes());
     if (t.is_meta()) return;
     target = cast_of(contiguous_of(t), DType::Int64);

@@ -491,6 +491,10 @@ Tensor run_pointwise(const PointwiseOp& op, std::initializer_list<Input> inputs,
 
 void run_pointwise_out(const PointwiseOp& op, const Tensor& out, std::initializer_list<Input> inputs,
                        std::initializer_list<Scalar> params, bool inplace) {
+  for (const Input& in : inputs)
+    if (in.tensor && in.tensor->device().type != out.device().type && (out.is_meta() == inplace || in.tensor->is_meta() || in.tensor->dim()))
+      fail(op.name, ": Expected all tensors to be on the same device, but got ", in.tensor->device(), " for an input and ",
+           out.device(), " for ", inplace ? "the tensor changed in place" : "argument 'out'");
   Plan plan;
   make_plan(plan, op, inputs, params);
   if (inplace) {
@@ -502,13 +506,11 @@ void run_pointwise_out(const PointwiseOp& op, const Tensor& out, std::initialize
   } else {
     prepare_out(op.name, out, plan.sizes, plan.result);
   }
-  bool copy_needed = false;
   for (const Input& in : inputs) {
     if (!in.tensor) continue;
     // reading elements that another position already wrote: partial overlap
     if (in.tensor->storage() == out.storage() && !in.tensor->is_same(out)) check_overlap(op.name, out, *in.tensor);
   }
-  (void)copy_needed;
   execute(op, out, plan, inputs);
 }
 
@@ -546,6 +548,39 @@ void fill_kernel(const Tensor& dst, const Scalar& value) {
   run(it);
 }
 
+void check_fits(const Scalar& value, DType t) {
+  if (!is_integral(t) || t == DType::Bool) return;
+  const int bits = int(itemsize(t)) * 8;
+  bool fits;
+  if (value.is_integral()) {
+    // as PyTorch, unsigned types take the negatives of their numbers
+    const int64_t high = t == DType::UInt8 ? 255 : std::numeric_limits<int64_t>::max() >> (64 - bits);
+    const int64_t low = t == DType::UInt8 ? -255 : -high - 1;
+    fits = value.to_int() >= low && value.to_int() <= high;
+  } else {
+    const double v = value.to_double(), limit = t == DType::UInt8 ? 256.0 : std::ldexp(1.0, bits - 1);
+    fits = v < limit && v > (t == DType::UInt8 ? -limit : -limit - 1);
+    if (bits == 64) fits = v < limit && v >= -limit;
+  }
+  check(fits, "value cannot be converted to type ", info(t).name, " without overflow");
+}
+
+void check_divisor(const Operand& self, const Operand& other) {
+  auto whole = [](const Operand& x) {
+    return category(x.is_tensor() ? x.tensor().dtype() : x.scalar().dtype()) <= Category::Integral;
+  };
+  if (!whole(self) || !whole(other)) return;
+  if (!other.is_tensor()) {
+    check(other.scalar().to_bool(), "ZeroDivisionError: integer division by zero");
+    return;
+  }
+  const Tensor& t = other.tensor();
+  if (t.is_meta()) return;
+  Tensor flags = contiguous_of(cast_of(t, DType::Bool));
+  const bool* p = flags.data<bool>();
+  check(std::find(p, p + flags.numel(), false) == p + flags.numel(), "ZeroDivisionError: integer division by zero");
+}
+
 Tensor contiguous_of(const Tensor& t) {
   if (t.is_contiguous()) return t;
   Tensor out = empty(t.sizes(), t.dtype(), t.device());
@@ -567,7 +602,8 @@ void convert_elements(void* dst, DType to, const void* src, DType from, int64_t 
 
 void resize_tensor(const Tensor& t, IntSpan sizes) {
   Dims strides = contiguous_strides(sizes);
-  size_t bytes = size_t((t.offset() + product(sizes)) * t.itemsize());
+  for (int64_t s : sizes) check(s >= 0, "negative size in ", sizes);
+  const size_t bytes = size_t(storage_bytes(sizes, strides, t.offset(), t.itemsize()));
   if (bytes > t.storage()->bytes()) t.storage()->resize(bytes);
   t->set_geometry(sizes, strides, t.offset());
 }

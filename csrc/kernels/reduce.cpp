@@ -27,10 +27,16 @@ Tensor sum_over(ReduceOp op, const Tensor& self, IntSpan dims, bool keepdim, std
   return reduce_tensor(op, sum_input(self, to), dims, keepdim, to);
 }
 
+// PyTorch's older names of dtypes, which its messages still use.
+const char* scalar_type(DType t) {
+  static const char* names[] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
+  return names[int(t)];
+}
+
 Tensor mean_over(const char* op, const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
   const DType to = dtype.value_or(self.dtype());
   check(category(to) >= Category::Floating, op, "(): could not infer output dtype. ", dtype ? "Optional" : "Input",
-        " dtype must be either a floating point or complex dtype. Got: ", to, "; pass dtype=torch.float32");
+        " dtype must be either a floating point or complex dtype. Got: ", scalar_type(to), " (pass dtype=torch.float32)");
   double n = 1;
   for (int64_t d : dims) n *= double(self.sizes()[size_t(d)]);
   return reduce_tensor(ReduceOp::Sum, sum_input(self, to), dims, keepdim, to, n);
@@ -59,7 +65,7 @@ struct Arg {
 };
 
 Arg arg_over(const char* op, bool largest, const Tensor& self, int64_t dim, bool keepdim, bool want_values) {
-  check_real(op, self);
+  check(!self.is_complex(), op, "(): does not support complex input");
   const int64_t d = wrap_dim(dim, self.dim());
   Dims shape = self.sizes();
   if (self.dim()) {
@@ -96,7 +102,7 @@ Arg arg_over(const char* op, bool largest, const Tensor& self, int64_t dim, bool
 }
 
 Tensor arg_all(const char* op, bool largest, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  check<NotImplementedError>(self.dtype() != DType::Bool, op, "(): not implemented for 'Bool'");
+  check(self.dtype() != DType::Bool, op, "(): does not support bool input; convert it with .int()");
   if (dim) return arg_over(op, largest, self, *dim, keepdim, false).indices;
   check<IndexError>(self.numel() > 0, op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   Dims shape = keepdim ? Dims(size_t(self.dim()), 1) : Dims{};
@@ -168,7 +174,7 @@ Tensor sum_to_size(const Tensor& self, const Dims& size) {
   }
   check(fits, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
   if (dims.empty()) return alias(self, self.sizes(), self.strides(), self.offset());
-  Tensor out = reduce_tensor(ReduceOp::Sum, self, dims, true, self.dtype());
+  Tensor out = reduce_tensor(ReduceOp::Sum, self, dims, true, sum_dtype(self, std::nullopt));
   Dims strides = out.strides();
   for (int64_t d = 0; d < lead; d++) strides.erase(0);
   return alias(out, size, strides, out.offset());
@@ -186,6 +192,7 @@ Tensor amin(const Tensor& self, const Dims& dim, bool keepdim) {
 }
 std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   Dims dims = reduced_dims(dim ? std::optional<Dims>(Dims{*dim}) : std::nullopt, self.dim());
+  check(self.numel() != 0 || dim, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
   return {extreme("aminmax", ReduceOp::Min, self, dims, keepdim, dim.has_value()),
           extreme("aminmax", ReduceOp::Max, self, dims, keepdim, dim.has_value())};
 }
@@ -212,7 +219,6 @@ Tensor all_dims(const Tensor& self, const std::optional<Dims>& dim, bool keepdim
 }
 bool equal(const Tensor& self, const Tensor& other) {
   check(!self.is_meta(), "equal(): the 'meta' device has no values to compare");
-  check(self.dtype() == other.dtype(), "Expected object of data type ", self.dtype(), " but got data type ", other.dtype(), " for argument 'other' in call to equal");
   if (!flambeau::equal(self.sizes(), other.sizes())) return false;
   return all(ops::eq(self, other)).data<bool>()[0];
 }
@@ -221,7 +227,7 @@ bool equal(const Tensor& self, const Tensor& other) {
 
 std::tuple<Tensor, Tensor> _var_mean(const Tensor& self, const std::optional<Dims>& dim, double correction, bool keepdim, bool root) {
   const char* op = root ? "std" : "var";
-  check(category(self.dtype()) >= Category::Floating, op, "(): support only floating point and complex dtypes (got ", self.dtype(), "); convert with .float()");
+  check(category(self.dtype()) >= Category::Floating, "std and var only support floating point and complex dtypes (", op, "() got ", self.dtype(), "; convert with .float())");
   const Dims dims = reduced_dims(dim, self.dim());
   if (self.is_complex() && !self.is_meta()) {
     Tensor real = ops::view_as_real(dims.empty() ? ops::unsqueeze(self, 0) : self);
@@ -313,6 +319,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
 
 Tensor bincount(const Tensor& self, const OptTensor& weights, int64_t minlength) {
   check(minlength >= 0, "minlength should be >= 0");
+  check<NotImplementedError>(!self.is_floating() && !self.is_complex(), "\"bincount_cpu\" not implemented for '", scalar_type(self.dtype()), "'; the elements must be integers");
   check(is_integral(self.dtype()), "bincount only supports 1-d non-negative integral inputs. (got ", self.dtype(), ")");
   check(!self.is_meta(), "bincount(): the shape of the result depends on values, which the 'meta' device has not");
   check(self.dim() == 1, "bincount only supports 1-d non-negative integral inputs.");

@@ -40,6 +40,7 @@ template <class F>
 std::tuple<Tensor, Tensor> select_each(const char* op, const Tensor& self, int64_t dim, bool keepdim, F&& f) {
   const int64_t d = wrap_dim(dim, self.dim());
   const int64_t n = self.dim() ? self.sizes()[size_t(d)] : 1;
+  check<NotImplementedError>(self.dtype() != DType::Bool || std::string_view(op) == "mode", op, "(): not implemented for 'Bool'");
   check<IndexError>(n > 0, op, "(): Expected reduction dim ", d, " to have non-zero size.");
   Selected out = one_each(self, d, keepdim);
   if (self.is_meta() || self.numel() == 0) return {out.values, out.indices};
@@ -100,7 +101,7 @@ Tensor median_all(const Tensor& self, bool skip_nan) {
 
 std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
   const int64_t d = wrap_dim(dim, self.dim());
-  check<NotImplementedError>(!self.is_complex(), "sort(): complex numbers have no order (got ", self.dtype(), ")");
+  check(!self.is_complex(), "Sort does not support complex dtypes on CPU (sort(): got ", self.dtype(), "; sort the real part or abs())");
   if (self.is_meta() || self.numel() == 0)
     return {empty(self.sizes(), self.dtype(), self.device()), empty(self.sizes(), DType::Int64, self.device())};
   Tensor rows = rows_of(self, d), values = empty(rows.sizes(), rows.dtype()), indices = empty(rows.sizes(), DType::Int64);
@@ -145,7 +146,7 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
   const int64_t d = wrap_dim(dim, self.dim());
   const int64_t n = self.dim() ? self.sizes()[size_t(d)] : 1;
   check(k >= 0 && k <= n, "selected index k out of range: k is ", k, " but dimension ", d, " has ", n, " elements");
-  check<NotImplementedError>(!self.is_complex(), "topk(): complex numbers have no order (got ", self.dtype(), ")");
+  check(!self.is_complex() && self.dtype() != DType::Bool, "topk does not support ", self.is_complex() ? "complex" : "bool", " dtypes on CPU");
   Dims shape = self.sizes();
   if (self.dim()) shape[size_t(d)] = k;
   if (self.is_meta() || product(shape) == 0)
@@ -197,7 +198,6 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
 
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   const int64_t d = wrap_dim(dim, self.dim()), n = self.dim() ? self.sizes()[size_t(d)] : 1;
-  check<NotImplementedError>(self.dtype() != DType::Bool, "\"kthvalue_cpu\" not implemented for 'Bool'");
   check<IndexError>(n > 0, "kthvalue(): Expected reduction dim ", d, " to have non-zero size.");
   check(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d, ": k is ", k, ", the dimension has ", n, " elements");
   return select_each("kthvalue", self, dim, keepdim, [k](auto* x, int64_t size, auto* records) { return kth_position(x, size, k - 1, records); });
@@ -219,7 +219,7 @@ std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
     int64_t best = 0, at = position(records[0]), run = 0;
     for (int64_t i = 0; i < n; i++) {
       run = i > 0 && key_of(records[i]) == key_of(records[i - 1]) ? run + 1 : 1;
-      if (run >= best && (run > best || key_of(records[i]) == key_of(records[i - 1]))) {
+      if (run > best) {
         best = run;
         at = position(records[i]);
       }

@@ -142,7 +142,9 @@ std::tuple<Tensor, Tensor, Tensor> _unique(const Tensor& self, bool consecutive,
   const int64_t d = wrap_dim(*dim, self.dim());
   Tensor first = contiguous_of(self.dim() ? ops::movedim(self, Dims{d}, Dims{0}) : ops::reshape(self, Dims{1}));
   const int64_t n = first.sizes()[0];
-  check(n > 0 || self.numel() == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+  int64_t others = 1;
+  for (int64_t i = 1; i < first.dim(); i++) others *= first.sizes()[size_t(i)];
+  check(others > 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   const int64_t width = n ? first.numel() / n : 0;
   visit_ordered(first.dtype(), "unique", [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -276,7 +276,7 @@ Tensor as_strided(const Tensor& self, const Dims& size, const Dims& stride, std:
   for (int64_t s : stride) check(s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", stride);
   for (int64_t s : size) check(s >= 0, "as_strided: negative size in ", size);
   check(offset >= 0, "Tensor: invalid storage offset ", offset);
-  int64_t need = product(size) ? (offset + storage_extent(size, stride)) * self.itemsize() : 0;
+  const int64_t need = storage_bytes(size, stride, offset, self.itemsize());
   check(self.is_meta() || need <= int64_t(self.storage()->bytes()), "setStorage: sizes ", size, ", strides ", stride, ", storage offset ", offset,
         ", and itemsize ", self.itemsize(), " requiring a storage size of ", need, " are out of bounds for storage of size ", self.storage()->bytes());
   return flambeau::alias(self, size, stride, offset);

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
+from typing import Any
 
 _ALIAS = "torch"
 
@@ -31,7 +32,8 @@ class TorchFinder:
             return None
         if original is None:
             return None
-        spec = ModuleSpec(fullname, self, origin=original.origin)
+        loader: Any = self  # by its methods; importlib.abc is slow to import
+        spec = ModuleSpec(fullname, loader, origin=original.origin)
         spec.submodule_search_locations = original.submodule_search_locations
         spec.has_location = original.has_location
         return spec
@@ -78,4 +80,5 @@ def install() -> None:
     if present is not None and present is not flambeau:
         raise RuntimeError("flambeau cannot stand in for torch: another torch is imported already")
     flambeau.__version__ = __version__  # scripts ask for the version of the API
-    sys.meta_path.insert(0, TorchFinder())  # type: ignore[arg-type]
+    finder: Any = TorchFinder()
+    sys.meta_path.insert(0, finder)

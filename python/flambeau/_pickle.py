@@ -22,7 +22,7 @@ class StorageHandle:
     def __init__(self, storage) -> None:
         self.storage = storage
 
-    def __reduce_ex__(self, protocol: int):
+    def __reduce_ex__(self, protocol):
         if protocol >= 5:
             return _storage_from_bytes, (PickleBuffer(self.storage),)
         return _storage_from_bytes, (bytes(self.storage),)

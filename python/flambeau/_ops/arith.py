@@ -72,7 +72,7 @@ op(
     kernel=pointwise("x / y"),
     dtype="float",
     on="fc",
-    grad={"self": "grad / conj(other)", "other": "-grad * conj(result / other)"},
+    grad={"self": "grad / conj(other)", "other": "-grad * conj(self / other / other)"},
     samples=binary(nonzero=True),
     ref="self / other",
     forms=ALL + " operator:/ iop:/",
@@ -92,7 +92,7 @@ op(
     samples=binary(nonzero=True),
     ref="numpy.floor_divide(self, other)",
     forms="",
-    tags="internal",
+    tags="internal divides",
     grad={"self": "zeros_like(grad)", "other": "zeros_like(grad)"},
 )
 op(
@@ -102,7 +102,7 @@ op(
     samples=binary(nonzero=True),
     ref="numpy.trunc(self / other)",
     forms="",
-    tags="internal",
+    tags="internal divides",
     grad={"self": "zeros_like(grad)", "other": "zeros_like(grad)"},
 )
 op(
@@ -132,6 +132,7 @@ op(
     grad={"self": "grad", "other": "-grad * div_floor(self, other)"},
     samples=binary(nonzero=True),
     ref="numpy.remainder(self, other)",
+    tags="divides",
     forms=ALL + " operator:% iop:%",
     doc="Remainder with the sign of the divisor, as Python's ``%``.",
 )
@@ -153,6 +154,7 @@ op(
     grad={"self": "grad", "other": "-grad * div_trunc(self, other)"},
     samples=binary(nonzero=True),
     ref="numpy.fmod(self, other)",
+    tags="divides",
     forms=ALL,
     doc="Remainder with the sign of the dividend, as C's ``fmod``.",
 )

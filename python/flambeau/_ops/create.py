@@ -45,6 +45,7 @@ op(
     "copy_(Tensor! self, Tensor src, bool non_blocking=False) -> Tensor",
     kernel=native,
     grad={"self": "zeros_like(grad, None, None, None)", "src": "grad"},
+    tags="any_device",
     forms="method",
     doc="Elements of ``src``, broadcast and converted, written into this tensor.",
 )

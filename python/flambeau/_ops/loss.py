@@ -13,7 +13,7 @@ REDUCTION = 'str reduction="mean"'
 op(
     "_mse(Tensor self, Tensor target) -> Tensor",
     kernel=pointwise("(x - y) * (x - y)"),
-    on="ifc",
+    on="fc",
     grad={"self": "grad * conj(self - target) * 2", "target": "grad * conj(self - target) * (-2)"},
     samples=[(T(3), T(3))],
     **INTERNAL,

@@ -19,6 +19,7 @@ Fields of an entry
     samples  calls that must work: see samples.py;  errors: calls that must fail
     ref      NumPy expression of the float64 oracle over the argument names
     tags     internal random autocast:lower autocast:fp32 view_copy
+             any_device (arguments may be on different ones), divides (integers refuse `other` = 0)
     doc, example
 """
 

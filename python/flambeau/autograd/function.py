@@ -115,7 +115,7 @@ class Function:
         metas = [(tuple(t.shape), t.dtype) if isinstance(t, Tensor) else None for t in outputs]
         node = _C._attach_function(cls.__name__ + "Backward", ctx, run, inputs, tracked, list(ctx._dirty), list(ctx._to_save))
         del node
-        ctx._to_save = ()
+        ctx._to_save = ctx._dirty = ctx._non_differentiable = ()  # the node keeps ctx: no cycles
         return outputs[0] if single else type(result)(outputs) if type(result) in (tuple, list) else tuple(outputs)
 
 

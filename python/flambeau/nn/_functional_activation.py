@@ -128,7 +128,7 @@ def _softmax_dim(name, ndim, stacklevel):
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
-        stacklevel=stacklevel + 1,
+        stacklevel=stacklevel,
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -250,7 +250,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
     ndim = input.dim()
     if ndim not in (4, 5):
         _warn_dimensions("dropout3d", ndim, 3)
-    return _drop_channels(input, p, training, inplace, unbatched=ndim == 4)
+    return _drop_channels(input, p, training, inplace, unbatched=ndim != 5)
 
 
 def _warn_dimensions(name, ndim, spatial):

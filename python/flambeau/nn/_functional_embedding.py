@@ -88,6 +88,11 @@ def _check_bags(input, weight, offsets, mode, per_sample_weights, scale_grad_by_
 
 def _bag_bounds(input, offsets, include_last_offset):
     """First index of each bag and, last, the end."""
+    if offsets.dtype.is_floating_point or input.dtype.is_floating_point:
+        raise RuntimeError(
+            "embedding_bag: indices and offsets must be of scalar types Long or Int, but got "
+            f"{input.dtype} and {offsets.dtype}"
+        )
     bounds = offsets.tolist()
     count = input.shape[0]
     if bounds and bounds[0] != 0:

@@ -336,7 +336,7 @@ def margin_ranking_loss(
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """``log(1 + exp(-target * input))``."""
     reduction = _reduction_of(reduction, size_average, reduce)
-    return reduce_loss((-target * input).exp().log1p(), reduction)
+    return reduce_loss((input * -target).exp().log1p(), reduction)
 
 
 def multilabel_soft_margin_loss(

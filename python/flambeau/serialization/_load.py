@@ -209,7 +209,7 @@ def _load_archive(file, label: str, place: _Placement, trust: bool, mmap):
     archive = ArchiveReader(file, label)
     if "constants.pkl" in archive:
         raise RuntimeError(f"load: {label} is a TorchScript archive; use flambeau.jit.load")
-    order = sys.byteorder
+    order: str = sys.byteorder
     if "byteorder" in archive:
         order = archive.read("byteorder", 16).decode("ascii", "replace")
         if order not in ("little", "big"):

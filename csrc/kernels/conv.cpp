@@ -1,0 +1,227 @@
+// Convolution by gemm on unfolded input (im2col), for any rank up to three and any float dtype. One- and two-dimensional
+// problems run as three-dimensional ones with leading sizes of 1.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/gemm.h"
+#include "kernels/pointwise.h"
+#include "ops/all.h"
+#include "runtime/parallel.h"
+
+namespace flambeau::kernels {
+namespace {
+
+struct Geometry {
+  int64_t batch, in_channels, out_channels, groups;
+  int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
+  int64_t in_size() const { return in[0] * in[1] * in[2]; }
+  int64_t out_size() const { return out[0] * out[1] * out[2]; }
+  int64_t kernel_size() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t columns() const { return in_channels / groups * kernel_size(); }
+  // The unfolded input is the input itself.
+  bool pointwise() const {
+    for (int d = 0; d < 3; d++)
+      if (kernel[d] != 1 || stride[d] != 1 || padding[d] != 0) return false;
+    return true;
+  }
+};
+
+Geometry geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
+  Geometry g;
+  size_t rank = input.size() - 2, lead = 3 - rank;
+  g.batch = input[0];
+  g.in_channels = input[1];
+  g.out_channels = weight[0];
+  g.groups = groups;
+  for (size_t d = 0; d < 3; d++) {
+    g.in[d] = g.kernel[d] = g.stride[d] = g.dilation[d] = 1;
+    g.padding[d] = 0;
+    if (d >= lead) {
+      size_t k = d - lead;
+      g.in[d] = input[k + 2];
+      g.kernel[d] = weight[k + 2];
+      g.stride[d] = stride[k];
+      g.padding[d] = padding[k];
+      g.dilation[d] = dilation[k];
+    }
+    g.out[d] = (g.in[d] + 2 * g.padding[d] - g.dilation[d] * (g.kernel[d] - 1) - 1) / g.stride[d] + 1;
+  }
+  return g;
+}
+
+Dims output_sizes(const Geometry& g, size_t rank) {
+  Dims out{g.batch, g.out_channels};
+  for (size_t d = 3 - rank; d < 3; d++) out.push_back(g.out[d]);
+  return out;
+}
+
+// The outputs along one axis for which tap `k` reads inside the input: [begin, end).
+void valid_range(const Geometry& g, int d, int64_t k, int64_t& begin, int64_t& end) {
+  int64_t shift = k * g.dilation[d] - g.padding[d];  // input position of output 0
+  begin = shift >= 0 ? 0 : (-shift + g.stride[d] - 1) / g.stride[d];
+  int64_t last = g.in[d] - 1 - shift;
+  end = last < 0 ? 0 : std::min(g.out[d], last / g.stride[d] + 1);
+  begin = std::min(begin, g.out[d]);
+  end = std::max(end, begin);
+}
+
+// Calls f(row of the unfolded matrix, channel, taps, ranges) for rows [begin, end).
+template <class T, bool Unfold>
+void fold_rows(const Geometry& g, T* image, T* columns, int64_t row_begin, int64_t row_end) {
+  const int64_t taps = g.kernel_size(), out_size = g.out_size();
+  for (int64_t row = row_begin; row < row_end; row++) {
+    int64_t channel = row / taps, tap = row % taps;
+    int64_t kz = tap / (g.kernel[1] * g.kernel[2]), ky = tap / g.kernel[2] % g.kernel[1], kx = tap % g.kernel[2];
+    int64_t z0, z1, y0, y1, x0, x1;
+    valid_range(g, 0, kz, z0, z1);
+    valid_range(g, 1, ky, y0, y1);
+    valid_range(g, 2, kx, x0, x1);
+    T* line = columns + row * out_size;
+    T* plane = image + channel * g.in_size();
+    if constexpr (Unfold) std::fill(line, line + out_size, T(0));
+    for (int64_t z = z0; z < z1; z++)
+      for (int64_t y = y0; y < y1; y++) {
+        int64_t iz = z * g.stride[0] + kz * g.dilation[0] - g.padding[0], iy = y * g.stride[1] + ky * g.dilation[1] - g.padding[1];
+        T* source = plane + (iz * g.in[1] + iy) * g.in[2] + kx * g.dilation[2] - g.padding[2];
+        T* target = line + (z * g.out[1] + y) * g.out[2];
+        if constexpr (Unfold) {
+          if (g.stride[2] == 1) std::copy(source + x0, source + x1, target + x0);
+          else for (int64_t x = x0; x < x1; x++) target[x] = source[x * g.stride[2]];
+        } else {
+          for (int64_t x = x0; x < x1; x++) source[x * g.stride[2]] += target[x];
+        }
+      }
+  }
+}
+
+void check_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  check(a.dtype() == b.dtype(), "Input type (", a.dtype(), ") and weight type (", b.dtype(), ") should be the same (", op, ")");
+  check<NotImplementedError>(is_floating(a.dtype()), "\"", op, "\" not implemented for '", info(a.dtype()).name, "'");
+}
+
+template <class T, class F>
+void each_image(const Geometry& g, F&& f) {
+  // images in parallel, each with its own unfolded matrix; a single one uses threads inside
+  if (g.batch > 1) {
+    LongWork work(true);
+    parallel_for(g.batch, 1, [&](int64_t begin, int64_t end) {
+      std::vector<T> columns(g.pointwise() ? 0 : size_t(g.columns() * g.out_size()));
+      for (int64_t n = begin; n < end; n++) f(n, columns.data(), true);
+    });
+  } else if (g.batch == 1) {
+    std::vector<T> columns(g.pointwise() ? 0 : size_t(g.columns() * g.out_size()));
+    f(int64_t(0), columns.data(), false);
+  }
+}
+
+}  // namespace
+
+Tensor conv_forward(const Tensor& self, const Tensor& weight, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  check_dtype("conv_forward", self, weight);
+  Geometry g = geometry(self.sizes(), weight.sizes(), stride, padding, dilation, groups);
+  MemoryFormat format = suggest_memory_format(self);
+  Tensor out = flambeau::empty(output_sizes(g, size_t(self.dim()) - 2), self.dtype(), self.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  DType t = info(self.dtype()).compute;
+  Tensor x = contiguous_of(cast_of(self, t)), w = contiguous_of(cast_of(weight, t)), y = t == out.dtype() ? out : flambeau::empty(out.sizes(), t);
+  visit_float(t, "conv_forward", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size();
+    each_image<T>(g, [&](int64_t n, T* columns, bool serial) {
+      for (int64_t j = 0; j < g.groups; j++) {
+        T* image = x.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
+        T* unfolded = image;
+        if (!g.pointwise()) {
+          unfolded = columns;
+          if (serial) fold_rows<T, true>(g, image, columns, 0, k);
+          else parallel_for(k, std::max<int64_t>(1, 16384 / l), [&](int64_t a, int64_t b) { fold_rows<T, true>(g, image, columns, a, b); });
+        }
+        gemm(t, channels, l, k, {w.data<T>() + j * channels * k, k, 1}, {unfolded, l, 1}, y.data<T>() + (n * g.out_channels + j * channels) * l, l, false, serial);
+      }
+    });
+  });
+  if (!y.is_same(out)) copy_kernel(out, y);
+  return format == MemoryFormat::Contiguous ? out : clone(out, format);
+}
+
+Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, const Dims& size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  check_dtype("conv_input_grad", grad, weight);
+  Geometry g = geometry(size, weight.sizes(), stride, padding, dilation, groups);
+  Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  DType t = info(grad.dtype()).compute;
+  Tensor dy = contiguous_of(cast_of(grad, t)), w = contiguous_of(cast_of(weight, t)), dx = t == out.dtype() ? out : flambeau::empty(size, t);
+  // output_padding of a transposed convolution may leave the last outputs without a gradient row
+  for (size_t d = 0; d < 3; d++) {
+    size_t rank = size_t(grad.dim()) - 2;
+    if (d >= 3 - rank) g.out[d] = grad.sizes()[d - (3 - rank) + 2];
+  }
+  visit_float(t, "conv_input_grad", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size();
+    if (!g.pointwise() || l == 0) std::fill(dx.data<T>(), dx.data<T>() + dx.numel(), T(0));
+    if (l == 0) return;
+    each_image<T>(g, [&](int64_t n, T* columns, bool serial) {
+      for (int64_t j = 0; j < g.groups; j++) {
+        T* image = dx.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
+        T* target = g.pointwise() ? image : columns;
+        gemm(t, k, l, channels, {w.data<T>() + j * channels * k, 1, k}, {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, target, l, false, serial);
+        if (g.pointwise()) continue;
+        // rows of one channel add into the same plane: whole channels are shared out
+        const int64_t taps = g.kernel_size(), planes = g.in_channels / g.groups;
+        if (serial) fold_rows<T, false>(g, image, columns, 0, k);
+        else parallel_for(planes, 1, [&](int64_t a, int64_t b) { fold_rows<T, false>(g, image, columns, a * taps, b * taps); });
+      }
+    });
+  });
+  if (!dx.is_same(out)) copy_kernel(out, dx);
+  return out;
+}
+
+Tensor conv_weight_grad(const Tensor& grad, const Tensor& self, const Dims& size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  check_dtype("conv_weight_grad", grad, self);
+  Geometry g = geometry(self.sizes(), size, stride, padding, dilation, groups);
+  Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  DType t = info(grad.dtype()).compute;
+  Tensor dy = contiguous_of(cast_of(grad, t)), x = contiguous_of(cast_of(self, t)), dw = t == out.dtype() ? out : flambeau::empty(size, t);
+  for (size_t d = 0; d < 3; d++) {
+    size_t rank = size_t(grad.dim()) - 2;
+    if (d >= 3 - rank) g.out[d] = grad.sizes()[d - (3 - rank) + 2];
+  }
+  visit_float(t, "conv_weight_grad", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size(), weights = dw.numel();
+    std::fill(dw.data<T>(), dw.data<T>() + weights, T(0));
+    if (l == 0 || g.batch == 0) return;
+    // images in a fixed number of blocks with a sum each, added in order: the same for any number of threads
+    const int64_t blocks = std::min<int64_t>(g.batch, 8), per_block = (g.batch + blocks - 1) / blocks;
+    std::vector<T> sums(size_t(blocks > 1 ? blocks * weights : 0), T(0));
+    LongWork work(true);
+    auto run = [&](int64_t begin, int64_t end) {
+      std::vector<T> columns(g.pointwise() ? 0 : size_t(k * l));
+      for (int64_t b = begin; b < end; b++) {
+        T* sum = blocks > 1 ? sums.data() + b * weights : dw.data<T>();
+        for (int64_t n = b * per_block; n < std::min(g.batch, (b + 1) * per_block); n++)
+          for (int64_t j = 0; j < g.groups; j++) {
+            T* image = x.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
+            T* unfolded = image;
+            if (!g.pointwise()) fold_rows<T, true>(g, image, unfolded = columns.data(), 0, k);
+            gemm(t, channels, k, l, {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, {unfolded, 1, l}, sum + j * channels * k, k, true, blocks > 1);
+          }
+      }
+    };
+    if (blocks > 1) {
+      parallel_for(blocks, 1, run);
+      T* total = dw.data<T>();
+      for (int64_t b = 0; b < blocks; b++)
+        for (int64_t i = 0; i < weights; i++) total[i] += sums[size_t(b * weights + i)];
+    } else {
+      run(0, 1);
+    }
+  });
+  if (!dw.is_same(out)) copy_kernel(out, dw);
+  return out;
+}
+
+}  // namespace flambeau::kernels

@@ -1,0 +1,234 @@
+// Pooling kernels on (N, C, D, H, W).
+#include <algorithm>
+#include <limits>
+
+#include "kernels/pointwise.h"
+#include "kernels/pool.h"
+#include "ops/all.h"
+#include "runtime/parallel.h"
+
+namespace flambeau {
+
+int64_t pooled_size(int64_t n, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+  int64_t span = n + 2 * padding - dilation * (kernel - 1) - 1;
+  int64_t out = (span + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  if (span < 0 && !ceil_mode) return span / stride + (span % stride ? 0 : 1);
+  // the last window must start inside the input or its left padding
+  if (ceil_mode && (out - 1) * stride >= n + padding) out--;
+  return out;
+}
+
+namespace kernels {
+namespace {
+
+struct Plane {
+  int64_t in[3], out[3], count;
+  int64_t in_size() const { return in[0] * in[1] * in[2]; }
+  int64_t out_size() const { return out[0] * out[1] * out[2]; }
+};
+
+Plane plane_of(IntSpan sizes) {
+  Plane p;
+  p.count = sizes[0] * sizes[1];
+  for (size_t d = 0; d < 3; d++) p.in[d] = sizes[d + 2];
+  return p;
+}
+
+Dims out_sizes(const Tensor& self, const Plane& p) { return {self.sizes()[0], self.sizes()[1], p.out[0], p.out[1], p.out[2]}; }
+
+// [begin, end) of a window along one axis, cut to the input.
+struct Range {
+  int64_t begin, end;
+};
+Range adaptive(int64_t i, int64_t n, int64_t out) { return {i * n / out, ((i + 1) * n + out - 1) / out}; }
+
+template <class F>
+void each_plane(const Plane& p, F&& f) {
+  parallel_for(p.count, std::max<int64_t>(1, 8192 / std::max<int64_t>(p.out_size(), 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; c++) f(c);
+  });
+}
+
+// Calls f(output index, z range, y range, x range).
+template <class W, class F>
+void each_window(const Plane& p, W&& window, F&& f) {
+  int64_t o = 0;
+  for (int64_t z = 0; z < p.out[0]; z++)
+    for (int64_t y = 0; y < p.out[1]; y++)
+      for (int64_t x = 0; x < p.out[2]; x++, o++) f(o, window(0, z), window(1, y), window(2, x));
+}
+
+template <class T>
+void largest(const T* in, const Plane& p, Range z, Range y, Range x, int64_t step_z, int64_t step_y, int64_t step_x, T& best, int64_t& at) {
+  at = -1;
+  for (int64_t i = z.begin; i < z.end; i += step_z)
+    for (int64_t j = y.begin; j < y.end; j += step_y)
+      for (int64_t k = x.begin; k < x.end; k += step_x) {
+        int64_t position = (i * p.in[1] + j) * p.in[2] + k;
+        T v = in[position];
+        if (at < 0 || v > best || v != v) {
+          best = v;
+          at = position;
+        }
+      }
+}
+
+template <class F>
+void visit_pool(DType t, const char* op, F&& f) {
+  visit(t, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) f(tag);
+    else fail<NotImplementedError>("\"", op, "\" not implemented for '", info(t).name, "'");
+  });
+}
+
+template <class W>
+std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Plane& p, IntSpan dilation, W&& window) {
+  Tensor out = flambeau::empty(out_sizes(self, p), self.dtype(), self.device()), at = flambeau::empty(out.sizes(), DType::Int64, self.device());
+  if (out.is_meta() || out.numel() == 0) return {out, at};
+  DType t = info(self.dtype()).compute;
+  Tensor x = contiguous_of(cast_of(self, t)), y = t == out.dtype() ? out : flambeau::empty(out.sizes(), t);
+  visit_pool(t, op, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    each_plane(p, [&](int64_t c) {
+      const T* in = x.data<T>() + c * p.in_size();
+      T* to = y.data<T>() + c * p.out_size();
+      int64_t* where = at.data<int64_t>() + c * p.out_size();
+      each_window(p, window, [&](int64_t o, Range a, Range b, Range d) {
+        T best = T();
+        largest(in, p, a, b, d, dilation[0], dilation[1], dilation[2], best, where[o]);
+        to[o] = where[o] < 0 ? std::numeric_limits<T>::lowest() : best;
+        if (where[o] < 0) where[o] = 0;
+      });
+    });
+  });
+  if (!y.is_same(out)) copy_kernel(out, y);
+  return {out, at};
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  Plane p = plane_of(self.sizes());
+  for (size_t d = 0; d < 3; d++) p.out[d] = pooled_size(p.in[d], kernel[d], stride[d], padding[d], dilation[d], ceil_mode);
+  return max_over("max_pool", self, p, dilation, [&](int d, int64_t i) {
+    size_t k = size_t(d);
+    int64_t begin = i * stride[k] - padding[k], end = std::min(begin + (kernel[k] - 1) * dilation[k] + 1, p.in[k]);
+    if (begin < 0) begin += (-begin + dilation[k] - 1) / dilation[k] * dilation[k];
+    return Range{begin, end};
+  });
+}
+
+std::tuple<Tensor, Tensor> _adaptive_max_pool(const Tensor& self, const Dims& output_size) {
+  Plane p = plane_of(self.sizes());
+  for (size_t d = 0; d < 3; d++) p.out[d] = output_size[d];
+  return max_over("adaptive_max_pool", self, p, Dims{1, 1, 1}, [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); });
+}
+
+namespace {
+
+struct AvgWindow {
+  Plane p;
+  Dims kernel, stride, padding;
+  bool include_pad;
+  int64_t divisor;
+  Range range(int d, int64_t i) const {
+    size_t k = size_t(d);
+    int64_t begin = i * stride[k] - padding[k], end = std::min(begin + kernel[k], p.in[k]);
+    return {std::max<int64_t>(begin, 0), end};
+  }
+  // What the sum of output (z, y, x) is divided by.
+  double share(int64_t z, int64_t y, int64_t x) const {
+    if (divisor > 0) return double(divisor);
+    double n = 1;
+    int64_t at[3] = {z, y, x};
+    for (int d = 0; d < 3; d++) {
+      size_t k = size_t(d);
+      int64_t begin = at[d] * stride[k] - padding[k], end = std::min(begin + kernel[k], p.in[k] + padding[k]);
+      if (!include_pad) {
+        begin = std::max<int64_t>(begin, 0);
+        end = std::min(end, p.in[k]);
+      }
+      n *= double(std::max<int64_t>(end - begin, 0));
+    }
+    return n;
+  }
+};
+
+AvgWindow avg_window(IntSpan sizes, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode, bool include_pad, int64_t divisor) {
+  AvgWindow w{plane_of(sizes), kernel, stride, padding, include_pad, divisor};
+  for (size_t d = 0; d < 3; d++) w.p.out[d] = pooled_size(w.p.in[d], kernel[d], stride[d], padding[d], 1, ceil_mode);
+  return w;
+}
+
+// Sums windows (Forward) or spreads gradients over them; `range(d, i)` and `share(z, y, x)` describe the windows.
+template <bool Forward, class R, class S>
+Tensor average(const char* op, const Tensor& source, const Plane& p, IntSpan result_sizes, R&& range, S&& share) {
+  Tensor out = flambeau::empty(result_sizes, source.dtype(), source.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  DType t = info(source.dtype()).compute;
+  Tensor a = contiguous_of(cast_of(source, t)), b = t == out.dtype() ? out : flambeau::empty(result_sizes, t);
+  visit_pool(t, op, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T *in_data = Forward ? a.data<T>() : b.data<T>(), *out_data = Forward ? b.data<T>() : a.data<T>();
+    if (!Forward) std::fill(in_data, in_data + b.numel(), T(0));
+    each_plane(p, [&](int64_t c) {
+      T *in = in_data + c * p.in_size(), *to = out_data + c * p.out_size();
+      int64_t o = 0;
+      for (int64_t z = 0; z < p.out[0]; z++)
+        for (int64_t y = 0; y < p.out[1]; y++)
+          for (int64_t x = 0; x < p.out[2]; x++, o++) {
+            Range rz = range(0, z), ry = range(1, y), rx = range(2, x);
+            const T n = T(share(z, y, x));
+            T sum = T(0);
+            const T part = Forward ? T(0) : T(to[o] / n);
+            for (int64_t i = rz.begin; i < rz.end; i++)
+              for (int64_t j = ry.begin; j < ry.end; j++)
+                for (int64_t k = rx.begin; k < rx.end; k++) {
+                  T& v = in[(i * p.in[1] + j) * p.in[2] + k];
+                  if (Forward) sum = T(sum + v);
+                  else v = T(v + part);
+                }
+            if (Forward) to[o] = n != T(0) ? T(sum / n) : T(0);
+          }
+    });
+  });
+  if (!b.is_same(out)) copy_kernel(out, b);
+  return out;
+}
+
+}  // namespace
+
+Tensor _avg_pool(const Tensor& self, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode, bool include_pad, int64_t divisor) {
+  AvgWindow w = avg_window(self.sizes(), kernel, stride, padding, ceil_mode, include_pad, divisor);
+  return average<true>("avg_pool", self, w.p, out_sizes(self, w.p), [&](int d, int64_t i) { return w.range(d, i); }, [&](int64_t z, int64_t y, int64_t x) { return w.share(z, y, x); });
+}
+Tensor _avg_pool_backward(const Tensor& grad, const Dims& size, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode, bool include_pad, int64_t divisor) {
+  AvgWindow w = avg_window(size, kernel, stride, padding, ceil_mode, include_pad, divisor);
+  return average<false>("avg_pool_backward", grad, w.p, size, [&](int d, int64_t i) { return w.range(d, i); }, [&](int64_t z, int64_t y, int64_t x) { return w.share(z, y, x); });
+}
+
+namespace {
+template <bool Forward>
+Tensor adaptive_average(const Tensor& source, const Plane& p, IntSpan result) {
+  auto range = [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); };
+  return average<Forward>("adaptive_avg_pool", source, p, result, range, [&](int64_t z, int64_t y, int64_t x) {
+    Range a = range(0, z), b = range(1, y), c = range(2, x);
+    return double((a.end - a.begin) * (b.end - b.begin) * (c.end - c.begin));
+  });
+}
+}  // namespace
+
+Tensor _adaptive_avg_pool(const Tensor& self, const Dims& output_size) {
+  Plane p = plane_of(self.sizes());
+  for (size_t d = 0; d < 3; d++) p.out[d] = output_size[d];
+  return adaptive_average<true>(self, p, out_sizes(self, p));
+}
+Tensor _adaptive_avg_pool_backward(const Tensor& grad, const Dims& size) {
+  Plane p = plane_of(size);
+  for (size_t d = 0; d < 3; d++) p.out[d] = grad.sizes()[d + 2];
+  return adaptive_average<false>(grad, p, size);
+}
+
+}  // namespace kernels
+}  // namespace flambeau

@@ -1,0 +1,73 @@
+"""Convolutions in one to three dimensions, and their transposes."""
+
+from __future__ import annotations
+
+from .samples import T
+from .table import composite, native, op
+
+GEOMETRY = "int[] stride, int[] padding, int[] dilation, int groups"
+
+# The three directions of one bilinear map; each derivative of one is another.
+op(
+    f"conv_forward(Tensor self, Tensor weight, {GEOMETRY}) -> Tensor",
+    kernel=native,
+    grad={
+        "self": "conv_input_grad(grad, weight, self.shape, stride, padding, dilation, groups)",
+        "weight": "conv_weight_grad(grad, self, weight.shape, stride, padding, dilation, groups)",
+    },
+    samples=[(T(1, 2, 5), T(3, 2, 3), (1,), (1,), (1,), 1), (T(2, 2, 4, 5), T(4, 1, 2, 3), (2, 1), (0, 1), (1, 2), 2)],
+    forms="",
+    tags="internal autocast:lower",
+)
+op(
+    f"conv_input_grad(Tensor grad_output, Tensor weight, int[] size, {GEOMETRY}) -> Tensor",
+    kernel=native,
+    grad={
+        "grad_output": "conv_forward(grad, weight, stride, padding, dilation, groups)",
+        "weight": "conv_weight_grad(grad_output, grad, weight.shape, stride, padding, dilation, groups)",
+    },
+    forms="",
+    tags="internal autocast:lower",
+)
+op(
+    f"conv_weight_grad(Tensor grad_output, Tensor self, int[] size, {GEOMETRY}) -> Tensor",
+    kernel=native,
+    grad={
+        "grad_output": "conv_forward(self, grad, stride, padding, dilation, groups)",
+        "self": "conv_input_grad(grad_output, grad, self.shape, stride, padding, dilation, groups)",
+    },
+    forms="",
+    tags="internal autocast:lower",
+)
+
+op(
+    "convolution(Tensor self, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
+    kernel=composite,
+    forms="function",
+    doc="Cross-correlation with a bank of filters, or its transpose.",
+)
+for _n in (1, 2, 3):
+    _shape = {1: (2, 2, 6), 2: (2, 2, 5, 6), 3: (1, 2, 4, 4, 4)}[_n]
+    _kernel = (3, 2) + (3,) * _n if _n < 3 else (3, 2, 2, 2, 2)
+    op(
+        f"conv{_n}d(Tensor self, Tensor weight, Tensor? bias=None, int[{_n}] stride=1, int[{_n}] padding=0, int[{_n}] dilation=1, int groups=1) -> Tensor",
+        kernel=composite,
+        samples=[(T(*_shape), T(*_kernel), T(3)), (T(*_shape), T(*_kernel), None, 2, 1)],
+        forms="function",
+        alias=f"nn.functional.conv{_n}d",
+        doc=f"{_n}-d convolution of a batch (or one unbatched input) with ``weight``.",
+    )
+    op(
+        f"conv{_n}d.padding(Tensor self, Tensor weight, Tensor? bias=None, int[{_n}] stride=1, str padding='valid', int[{_n}] dilation=1, int groups=1) -> Tensor",
+        kernel=composite,
+        samples=[(T(*_shape), T(*_kernel), None, 1, "same")],
+        forms="function",
+    )
+    op(
+        f"conv_transpose{_n}d(Tensor self, Tensor weight, Tensor? bias=None, int[{_n}] stride=1, int[{_n}] padding=0, int[{_n}] output_padding=0, int groups=1, int[{_n}] dilation=1) -> Tensor",
+        kernel=composite,
+        samples=[(T(*_shape), T(2, 3, *_kernel[2:]), T(3), 2)],
+        forms="function",
+        alias=f"nn.functional.conv_transpose{_n}d",
+        doc=f"Transpose of the {_n}-d convolution: upsampling with ``weight``.",
+    )

@@ -1,0 +1,66 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from .samples import T
+from .table import composite, decomp, native, op
+
+FM = "function method out"
+
+op(
+    "mm(Tensor self, Tensor mat2) -> Tensor",
+    kernel=native,
+    grad={"self": "mm(grad, mH(mat2))", "mat2": "mm(mH(self), grad)"},
+    samples=[(T(2, 3), T(3, 4)), (T(0, 3), T(3, 2)), (T(2, 0), T(0, 3))],
+    ref="self @ mat2",
+    forms=FM,
+    tags="autocast:lower",
+    doc="Product of two matrices.",
+)
+op(
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    kernel=native,
+    grad={"self": "bmm(grad, mH(mat2))", "mat2": "bmm(mH(self), grad)"},
+    samples=[(T(2, 2, 3), T(2, 3, 4)), (T(0, 2, 3), T(0, 3, 4))],
+    ref="self @ mat2",
+    forms=FM,
+    tags="autocast:lower",
+    doc="Products of matrices, batch by batch.",
+)
+op(
+    "matmul(Tensor self, Tensor other) -> Tensor",
+    kernel=composite,
+    samples=[(T(3), T(3)), (T(2, 3), T(3)), (T(3), T(3, 2)), (T(2, 3), T(3, 4)), (T(5, 1, 2, 3), T(4, 3, 2)), (T(2, 2, 3), T(3, 2))],
+    ref="self @ other",
+    forms=FM + " operator:@",
+    alias="linalg.matmul",
+    doc="Matrix product: of vectors, matrices, and batches of matrices whose batch dimensions broadcast.",
+)
+op("rmatmul(Tensor self, Tensor other) -> Tensor", kernel=decomp("matmul(other, self)"), forms="rop:@", tags="internal")
+op("mv(Tensor self, Tensor vec) -> Tensor", kernel=composite, samples=[(T(2, 3), T(3))], ref="self @ vec", forms=FM, doc="Matrix times vector.")
+op("dot(Tensor self, Tensor tensor) -> Tensor", kernel=composite, samples=[(T(3), T(3))], ref="self @ tensor", forms=FM, doc="Sum of products of two vectors.")
+op("vdot(Tensor self, Tensor other) -> Tensor", kernel=decomp("dot(conj(self), other)"), forms=FM, doc="dot with the first vector conjugated.")
+op("inner(Tensor self, Tensor other) -> Tensor", kernel=composite, samples=[(T(2, 3), T(4, 3))], forms=FM, doc="Sums of products over the last dimensions.")
+op("outer(Tensor self, Tensor vec2) -> Tensor", kernel=composite, samples=[(T(2), T(3))], ref="numpy.outer(self, vec2)", forms=FM, alias="ger", doc="Every product of two vectors' elements.")
+op(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kernel=decomp("scaled_sum(self, mm(mat1, mat2), beta, alpha)"),
+    samples=[(T(2, 4), T(2, 3), T(3, 4)), (T(4), T(2, 3), T(3, 4))],
+    ref="self + mat1 @ mat2",
+    forms=FM + " inplace",
+    doc="``beta * input + alpha * (mat1 @ mat2)``.",
+)
+op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=decomp("scaled_sum(self, mv(mat, vec), beta, alpha)"), samples=[(T(2), T(2, 3), T(3))], forms=FM + " inplace")
+op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=decomp("scaled_sum(self, outer(vec1, vec2), beta, alpha)"), samples=[(T(2, 3), T(2), T(3))], forms=FM + " inplace")
+op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=decomp("scaled_sum(self, bmm(batch1, batch2), beta, alpha)"), samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))], forms=FM + " inplace")
+op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=decomp("scaled_sum(self, sum_dim(bmm(batch1, batch2), (0,), False, None), beta, alpha)"), samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))], forms=FM + " inplace")
+op(
+    "linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor",
+    kernel=native,
+    grad={"self": "matmul(grad, conj(weight))", "weight": "linear_weight_grad(grad, self)", "bias": "sum_to_last(grad)"},
+    samples=[(T(2, 3), T(4, 3), T(4)), (T(3), T(4, 3), T(4)), (T(2, 2, 3), T(4, 3), None)],
+    forms="",
+    alias="nn.functional.linear",
+    tags="autocast:lower",
+    doc="``input @ weight.T + bias``.",
+)
