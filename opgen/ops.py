@@ -366,6 +366,8 @@ def out_form(o):
     if o.kernel.kind == "pointwise":
         lines += [*check_devices(o), "(void)device_used;", f"{pointwise_call(o, 'out')};", f'bump_version(out, "{o.name}");', "return out;", "}"]
     elif n == 1:
+        if any(a.type == "rg" for a in o.args) and o.arg("dtype"):  # a factory makes what `out` holds
+            lines.append(f'dtype = dtype_for_out("{o.name}", dtype, out);')
         lines += [f"Tensor result = [&] {{ NoGrad off; return {o.name}({names(o)}); }}();",
                   f'write_out("{o.name}", out, result);', "return out;", "}"]
     else:

@@ -8,5 +8,7 @@ namespace flambeau::formulas {
 Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha);
 Tensor linear_weight_grad(const Tensor& grad, const Tensor& input);
 Tensor sum_to_last(const Tensor& grad);
+// Gradient of the distances between rows of x1 and x2 with respect to x1.
+Tensor euclidean_grad(const Tensor& grad, const Tensor& x1, const Tensor& x2, const Tensor& distance);
 
 }  // namespace flambeau::formulas

@@ -225,7 +225,6 @@ Tensor pow_self(const Tensor& grad, const Tensor& self, const Operand& exponent)
   if (!exponent.is_tensor()) {
     const Scalar& e = exponent.scalar();
     if (!e.is_complex() && e.to_double() == 0) return zeros_like(self, {}, {}, {});
-    if (!e.is_complex() && e.to_double() == 2) return grad * ops::conj(self * e);
     return grad * ops::conj(_pow(self, Operand(e - Scalar(1))) * Operand(e));
   }
   const Tensor& e = exponent.tensor();

@@ -19,6 +19,12 @@ void check_inplace_result(const char* op, const Tensor& self, const Tensor& resu
         self.dtype(), " (", op, ")");
 }
 
+DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& out) {
+  check(!dtype || *dtype == out.dtype(), op, ": dtype ", dtype.value_or(DType::Float32),
+        " does not match dtype of out parameter (", out.dtype(), ")");
+  return out.dtype();
+}
+
 void write_out(const char* op, const Tensor& out, const Tensor& result) {
   check(out.device() == result.device(), op, ": Expected out tensor to have device ", result.device(), ", but got ", out.device(), " instead");
   prepare_out(op, out, result.sizes(), result.dtype());

@@ -22,6 +22,8 @@ inline void check_out_grad(const char* op, bool wants) {
          "arguments requires grad.");
 }
 void check_inplace_result(const char* op, const Tensor& self, const Tensor& result);
+// The dtype of a factory's result with out=: that of `out`, which a given dtype must equal.
+DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& out);
 void write_out(const char* op, const Tensor& out, const Tensor& result);
 // View bookkeeping after a view operator.
 void mark_view(const Tensor& result, const Tensor& base, const char* op, bool several = false);

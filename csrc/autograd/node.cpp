@@ -52,6 +52,8 @@ void Node::destroy() noexcept {
 void SavedTensor::save(const Tensor& t, bool output, const Node*) {
   released_ = false;
   if (!t.defined()) return;
+  check(!t->inference, "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+        "computation tracked by autograd. To work around this, make a clone to get a normal tensor and use it instead.");
   version_ = t.version();
   output_ = output;
   AutogradMeta* meta = meta_if(t);

@@ -75,7 +75,11 @@ void node_dealloc(PyObject* o) {
 PyObject* node_repr(PyObject* o) {
   return PyUnicode_FromFormat("<%s object at %p>", node_of(o).name(), static_cast<void*>(o));
 }
-PyObject* node_name(PyObject* o, PyObject*) { return PyUnicode_FromString(node_of(o).name()); }
+PyObject* node_name(PyObject* o, PyObject*) {
+  // PyTorch spells this one with its namespace here, not in the type's name
+  const bool leaf = dynamic_cast<AccumulateGrad*>(&node_of(o)) != nullptr;
+  return PyUnicode_FromString(leaf ? "torch::autograd::AccumulateGrad" : node_of(o).name());
+}
 PyObject* node_next(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
     auto& edges = node_of(o).edges;
@@ -237,25 +241,28 @@ struct FunctionNode final : Node {
   }
 };
 
-// _attach_function(name, ctx, backward, inputs, outputs, dirty, to_save) gives outputs their history.
+// _attach_function(name, ctx, backward, inputs, outputs, dirty, flat, to_save) gives outputs their history.
 PyObject* attach_function(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* name;
-    PyObject *context, *backward, *inputs, *outputs, *dirty, *to_save;
-    if (!PyArg_ParseTuple(args, "sOOOOOO", &name, &context, &backward, &inputs, &outputs, &dirty, &to_save)) return nullptr;
+    PyObject *context, *backward, *inputs, *outputs, *dirty, *flat, *to_save;
+    if (!PyArg_ParseTuple(args, "sOOOOOOO", &name, &context, &backward, &inputs, &outputs, &dirty, &flat, &to_save)) return nullptr;
     auto node = make_ref<FunctionNode>();
     node->label = name;
     node->context = keep(context);
     node->backward = keep(backward);
     for (auto& t : tensor_list(inputs, "inputs")) add_edge(*node, t);
     TensorList outs = tensor_list(outputs, "outputs"), changed = tensor_list(dirty, "mark_dirty");
+    TensorList constant = tensor_list(flat, "mark_non_differentiable");
     auto contains = [](const TensorList& list, const Tensor& t) {
       for (auto& x : list)
         if (x.is_same(t)) return true;
       return false;
     };
     for (auto& t : outs) {
-      if (contains(changed, t)) {
+      if (contains(constant, t)) {
+        node->add_output(t);
+      } else if (contains(changed, t)) {
         check_inplace(t, name);
         bump_version(t, "autograd.Function");
         rebase_history(t, node);
@@ -297,7 +304,7 @@ PyObject* set_grad_enabled_py(PyObject*, PyObject* v) {
 }
 PyObject* is_grad_enabled_py(PyObject*, PyObject*) { return PyBool_FromLong(thread_state.grad_mode); }
 PyObject* set_inference_py(PyObject*, PyObject* v) {
-  thread_state.inference_mode = v == Py_True;
+  thread_state.inference_mode = creates_inference_tensors = v == Py_True;
   Py_RETURN_NONE;
 }
 PyObject* is_inference_py(PyObject*, PyObject*) { return PyBool_FromLong(thread_state.inference_mode); }

@@ -44,6 +44,12 @@ int64_t consumed_dims(PyObject* o) {
   return 1;
 }
 
+Object index_tensor(PyObject* o) {
+  Tensor t = tensor_from_sequence(o);
+  if (t.numel() == 0 && t.dtype() != DType::Bool) t = cast_of(t, DType::Int64);
+  return Object(must(wrap(t)));
+}
+
 struct Indexed {
   Tensor view;
   std::vector<OptTensor> gather;  // per dimension of `view`; empty when none
@@ -56,13 +62,15 @@ Indexed apply_index(Tensor self, PyObject* index) {
     as_tuple = Object(must(PyList_AsTuple(index)));
     index = as_tuple.get();
   }
-  PyObject* single[] = {index};
-  PyObject** items = PyTuple_Check(index) ? PySequence_Fast_ITEMS(index) : single;
-  Py_ssize_t n = PyTuple_Check(index) ? PyTuple_GET_SIZE(index) : 1;
+  const Py_ssize_t n = PyTuple_Check(index) ? PyTuple_GET_SIZE(index) : 1;
+  // lists and arrays as tensors first: how many dimensions they take depends on their dtype
+  std::vector<Object> items;
+  items.reserve(size_t(n));
   int64_t used = 0;
   for (Py_ssize_t i = 0; i < n; i++) {
-    if (PyList_Check(items[i]) || (PyTuple_Check(items[i]))) used += 1;
-    else used += consumed_dims(items[i]);
+    PyObject* o = PyTuple_Check(index) ? PyTuple_GET_ITEM(index, i) : index;
+    items.push_back(!is_tensor(o) && is_array_like(o) ? index_tensor(o) : Object(incref(o)));
+    used += consumed_dims(items.back().get());
   }
   check<IndexError>(used <= self.dim(), "too many indices for tensor of dimension ", self.dim());
   Indexed out;
@@ -73,18 +81,15 @@ Indexed apply_index(Tensor self, PyObject* index) {
     out.gather[size_t(dim)] = t;
   };
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject* o = items[i];
+    PyObject* o = items[size_t(i)].get();
     if (o == Py_None) {
       self = ops::unsqueeze(self, dim++);
     } else if (o == Py_Ellipsis) {
       check<IndexError>(!ellipsis, "an index can only have a single ellipsis ('...')");
       ellipsis = true;
       int64_t rest = 0;
-      for (Py_ssize_t j = i + 1; j < n; j++)
-        rest += PyList_Check(items[j]) || PyTuple_Check(items[j]) ? 1 : consumed_dims(items[j]);
-      int64_t before = 0;  // dims of self not yet passed
-      before = self.dim() - dim - rest;
-      dim += before;
+      for (Py_ssize_t j = i + 1; j < n; j++) rest += consumed_dims(items[size_t(j)].get());
+      dim = self.dim() - rest;
     } else if (PyBool_Check(o)) {
       self = ops::unsqueeze(self, dim);
       Tensor flag = empty({}, DType::Bool);
@@ -119,17 +124,11 @@ Indexed apply_index(Tensor self, PyObject* index) {
         dim += std::max<int64_t>(consumed_dims(o), 1);
         if (out.gather.size() < size_t(dim)) out.gather.resize(size_t(dim));
       }
-    } else if (PyIndex_Check(o) && !is_array_like(o)) {
+    } else if (PyIndex_Check(o)) {
       Object number(must(PyNumber_Index(o)));
       int64_t at = as_int(number.get());
       check<IndexError>(self.dim() > dim, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert it to a number");
       self = ops::select(self, dim, at);
-    } else if (is_array_like(o)) {
-      Tensor t = tensor_from_sequence(o);
-      if (t.numel() == 0 && t.dtype() != DType::Bool) t = cast_of(t, DType::Int64);
-      put(t);
-      dim += t.dtype() == DType::Bool ? t.dim() : 1;
-      if (out.gather.size() < size_t(dim)) out.gather.resize(size_t(dim));
     } else {
       fail<IndexError>("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
                        "indices (got ", Py_TYPE(o)->tp_name, ")");

@@ -100,7 +100,9 @@ struct Bound::Try {
   }
   bool integers(PyObject* o, const Param& p) {
     if (is_sequence(o)) {
-      if (p.expand && PySequence_Fast_GET_SIZE(o) != p.expand && PySequence_Fast_GET_SIZE(o) != 1) return false;
+      if (p.expand && PySequence_Fast_GET_SIZE(o) != p.expand && PySequence_Fast_GET_SIZE(o) != 1 &&
+          !(p.kind == Kind::OptInts && PySequence_Fast_GET_SIZE(o) == 0))
+        return false;
       return all_items(o, is_integer);
     }
     return is_integer(o) && !PyBool_Check(o);

@@ -118,6 +118,11 @@ PyObject* get(PyObject* o, void*) {
   return guarded([&]() -> PyObject* { return F(self_of(o)); });
 }
 
+uint32_t tracked_version(const Tensor& t) {
+  check(!t->inference, "Inference tensors do not track version counter.");
+  return t.version();
+}
+
 #define GET(NAME, EXPRESSION) \
   PyGetSetDef { NAME, get<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, nullptr, nullptr, nullptr }
 
@@ -186,7 +191,7 @@ PyGetSetDef tensor_getset[] = {
     GET("is_xpu", false),
     GET("is_xla", false),
     GET("is_nested", false),
-    GET("_version", int64_t(t.version())),
+    GET("_version", int64_t(tracked_version(t))),
     GET("output_nr", int64_t(meta_if(t) ? meta_if(t)->output_nr : 0)),
     GET("retains_grad", bool(meta_if(t) && meta_if(t)->retains_grad)),
     GET("_base", (meta_if(t) && meta_if(t)->view ? meta_if(t)->view->base : Tensor())),
@@ -194,6 +199,7 @@ PyGetSetDef tensor_getset[] = {
     GET("mT", ops::mT(t)),
     GET("H", ops::matrix_H(t)),
     GET("mH", ops::mH(t)),
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(t.requires_grad()); }>, set_requires_grad_attr, nullptr, nullptr},
     {"grad", get<[](const Tensor& t) -> PyObject* { return wrap(meta_if(t) ? meta_if(t)->grad : Tensor()); }>, set_grad_attr, nullptr, nullptr},
     {"data", get<[](const Tensor& t) -> PyObject* { return wrap(data_alias(t)); }>, set_data_attr, nullptr, nullptr},
@@ -450,6 +456,9 @@ PyObject* wrap(const Tensor& t) {
     }
     return incref(o);
   }
+  // made inside inference_mode, and no view of an older tensor
+  if (thread_state.inference_mode && impl->storage->use_count() == 1) [[unlikely]]
+    impl->inference = true;
   PyObject* o = allocate_object(tensor_type);
   new (&of(o)->tensor) Tensor(t);
   impl->pyobject = o;

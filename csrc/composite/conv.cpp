@@ -46,11 +46,11 @@ void check_conv(const Call& c, const Tensor& x, const Tensor& w, const OptTensor
   }
 }
 
-Tensor forward(const Tensor& x, const Tensor& w, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
-  if (!x.is_complex()) return conv_forward(x, w, stride, padding, dilation, groups);
-  auto part = [&](const Tensor& a, const Tensor& b) { return conv_forward(a, b, stride, padding, dilation, groups); };
+Tensor forward(const Tensor& x, const Tensor& w, const OptTensor& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  if (!x.is_complex()) return conv_forward(x, w, bias, stride, padding, dilation, groups);
+  auto part = [&](const Tensor& a, const Tensor& b) { return conv_forward(a, b, std::nullopt, stride, padding, dilation, groups); };
   Tensor xr = real(x), xi = imag(x), wr = real(w), wi = imag(w);
-  return complex(part(xr, wr) - part(xi, wi), part(xr, wi) + part(xi, wr));
+  return add_bias(complex(part(xr, wr) - part(xi, wi), part(xr, wi) + part(xi, wr)), bias);
 }
 Tensor backward_data(const Tensor& y, const Tensor& w, const Dims& size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
   if (!y.is_complex()) return conv_input_grad(y, w, size, stride, padding, dilation, groups);
@@ -68,7 +68,7 @@ Tensor run(const Call& c, const Tensor& input, const Tensor& weight, const OptTe
   check_conv(c, x, weight, bias, stride, padding, dilation, groups);
   Tensor out;
   if (!c.transposed) {
-    out = forward(x, weight, stride, padding, dilation, groups);
+    out = forward(x, weight, bias, stride, padding, dilation, groups);
   } else {
     Dims size{x.sizes()[0], weight.sizes()[1] * groups};
     for (int64_t d = 0; d < c.rank; d++) {
@@ -78,9 +78,8 @@ Tensor run(const Call& c, const Tensor& input, const Tensor& weight, const OptTe
       check(n > 0, c.name, ": the output would have size ", n, " in dimension ", d + 2, " for input ", x.sizes());
       size.push_back(n);
     }
-    out = backward_data(x, weight, size, stride, padding, dilation, groups);
+    out = add_bias(backward_data(x, weight, size, stride, padding, dilation, groups), bias);
   }
-  out = add_bias(out, bias);
   return unbatched ? squeeze_dim(out, 0) : out;
 }
 

@@ -10,7 +10,8 @@ namespace {
 int64_t reduction_number(const std::string& reduction) {
   if (reduction == "mean") return 1;
   if (reduction == "sum") return 2;
-  check<ValueError>(reduction == "none", reduction, " is not a valid value for reduction; expected 'none', 'mean' or 'sum'");
+  check<ValueError>(reduction == "none", reduction,
+                    " is not a valid value for reduction; expected 'none', 'mean' or 'sum'");
   return 0;
 }
 
@@ -27,31 +28,42 @@ Tensor class_view(const Tensor& weight, const Tensor& like) {
   return reshape(weight, shape);
 }
 
-Tensor probability_loss(const Tensor& self, const Tensor& target, const OptTensor& weight, const std::string& reduction, double smoothing) {
-  check(target.is_floating(), "Expected floating point type for target with class probabilities, got ", target.dtype());
+Tensor probability_loss(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                        const std::string& reduction, double smoothing) {
+  check(target.is_floating(),
+        "Expected floating point type for target with class probabilities, got ", target.dtype());
   const int64_t d = class_dim(self), classes = self.sizes()[size_t(d)];
-  if (weight) check(weight->dim() == 1 && weight->numel() == classes, "cross_entropy: weight tensor should be defined either for all ", classes, " classes or no classes but got weight tensor of shape: ", weight->sizes());
+  if (weight)
+    check(weight->dim() == 1 && weight->numel() == classes,
+          "cross_entropy: weight tensor should be defined either for all ", classes,
+          " classes or no classes but got weight tensor of shape: ", weight->sizes());
   Tensor logs = log_softmax(self, d, std::nullopt);
   Tensor p = smoothing > 0 ? target * (1 - smoothing) + smoothing / double(classes) : target;
   Tensor terms = logs * p;
   if (weight) terms = terms * class_view(*weight, self);
   if (reduction == "none") return -sum_dim(terms, Dims{d}, false, std::nullopt);
   Tensor total = -sum(terms, std::nullopt);
-  return reduction_number(reduction) == 1 ? total / (double(self.numel()) / double(classes)) : total;
+  return reduction_number(reduction) == 1 ? total / (double(self.numel()) / double(classes))
+                                          : total;
 }
 
-Tensor smoothed_loss(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t ignore_index, const std::string& reduction, double smoothing) {
+Tensor smoothed_loss(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                     int64_t ignore_index, const std::string& reduction, double smoothing) {
   const int64_t d = class_dim(self), classes = self.sizes()[size_t(d)];
   Tensor logs = log_softmax(self, d, std::nullopt);
   Tensor plain = nll_loss(logs, target, weight, ignore_index, reduction);
-  Tensor each = -sum_dim(weight ? logs * class_view(*weight, self) : logs, Dims{d}, false, std::nullopt);
+  Tensor each =
+      -sum_dim(weight ? logs * class_view(*weight, self) : logs, Dims{d}, false, std::nullopt);
   Tensor used = ne(target, ignore_index);
   each = formulas::masked(each, reshape(used, each.sizes()));
   Tensor spread_loss = each;
   if (reduction == "sum") spread_loss = sum(each, std::nullopt);
   if (reduction == "mean") {
-    Tensor count = weight ? sum(index_select(*weight, 0, reshape(_where(used, target, 0), Dims{-1})) * reshape(used, Dims{-1}), std::nullopt)
-                          : sum(used, std::nullopt);
+    Tensor count = weight
+                       ? sum(index_select(*weight, 0, reshape(_where(used, target, 0), Dims{-1})) *
+                                 reshape(used, Dims{-1}),
+                             std::nullopt)
+                       : sum(used, std::nullopt);
     spread_loss = sum(each, std::nullopt) / count;
   }
   return plain * (1 - smoothing) + spread_loss * (smoothing / double(classes));
@@ -59,30 +71,40 @@ Tensor smoothed_loss(const Tensor& self, const Tensor& target, const OptTensor& 
 
 }  // namespace
 
-Tensor softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return _softmax(softmax_input(self, dtype), dim); }
-Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return _log_softmax(softmax_input(self, dtype), dim); }
+Tensor softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return _softmax(softmax_input(self, dtype), dim);
+}
+Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return _log_softmax(softmax_input(self, dtype), dim);
+}
 
-Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, const std::string& reduction, double beta) {
+Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, const std::string& reduction,
+                      double beta) {
   check(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   return reduced_loss(beta == 0 ? abs(self - target) : _smooth_l1(self, target, beta), reduction);
 }
 
-Tensor huber_loss(const Tensor& self, const Tensor& target, const std::string& reduction, double delta) {
+Tensor huber_loss(const Tensor& self, const Tensor& target, const std::string& reduction,
+                  double delta) {
   check(delta > 0, "huber_loss does not support non-positive values for delta.");
   return reduced_loss(_huber(self, target, delta), reduction);
 }
 
-Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& weight, const std::string& reduction) {
+Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                            const std::string& reduction) {
   if (!self.is_meta() && self.numel()) {
     NoGrad off;
     Tensor inside = all(logical_and(ge(self, 0), le(self, 1)));
-    check(equal(inside, ones(Dims{}, DType::Bool, self.device())), "all elements of input should be between 0 and 1 (binary_cross_entropy)");
+    check(equal(inside, ones(Dims{}, DType::Bool, self.device())),
+          "all elements of input should be between 0 and 1 (binary_cross_entropy)");
   }
   Tensor losses = _bce(self, target);
   return reduced_loss(weight ? losses * *weight : losses, reduction);
 }
 
-Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const OptTensor& weight, const OptTensor& pos_weight, const std::string& reduction) {
+Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
+                                        const OptTensor& weight, const OptTensor& pos_weight,
+                                        const std::string& reduction) {
   Tensor losses;
   if (pos_weight) {
     Tensor factor = (*pos_weight - 1) * target + 1;
@@ -93,24 +115,33 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
   return reduced_loss(weight ? losses * *weight : losses, reduction);
 }
 
-Tensor kl_div(const Tensor& self, const Tensor& target, const std::string& reduction, bool log_target) {
-  Tensor losses = log_target ? exp(target) * (target - self) : xlogy(target, target) - target * self;
+Tensor kl_div(const Tensor& self, const Tensor& target, const std::string& reduction,
+              bool log_target) {
+  Tensor losses =
+      log_target ? exp(target) * (target - self) : xlogy(target, target) - target * self;
   return reduced_loss(losses, reduction);
 }
 
-Tensor nll_loss(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t ignore_index, const std::string& reduction) {
+Tensor nll_loss(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                int64_t ignore_index, const std::string& reduction) {
   return std::get<0>(_nll_loss(self, target, weight, reduction_number(reduction), ignore_index));
 }
 
-Tensor cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t ignore_index, const std::string& reduction, double label_smoothing) {
-  check(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
-  check(self.dim() > 0, "cross_entropy: input must have a class dimension, got a 0-dimensional tensor");
+Tensor cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                     int64_t ignore_index, const std::string& reduction, double label_smoothing) {
+  check(label_smoothing >= 0 && label_smoothing <= 1,
+        "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+  check(self.dim() > 0,
+        "cross_entropy: input must have a class dimension, got a 0-dimensional tensor");
   if (equal(self.sizes(), target.sizes()) && (target.is_floating() || self.dim() > 1)) {
     check(ignore_index < 0, "ignore_index is not supported for floating point target");
     return probability_loss(self, target, weight, reduction, label_smoothing);
   }
-  if (label_smoothing > 0) return smoothed_loss(self, target, weight, ignore_index, reduction, label_smoothing);
-  if (self.dim() <= 2) return std::get<0>(_cross_entropy(self, target, weight, reduction_number(reduction), ignore_index));
+  if (label_smoothing > 0)
+    return smoothed_loss(self, target, weight, ignore_index, reduction, label_smoothing);
+  if (self.dim() <= 2)
+    return std::get<0>(
+        _cross_entropy(self, target, weight, reduction_number(reduction), ignore_index));
   return nll_loss(log_softmax(self, 1, std::nullopt), target, weight, ignore_index, reduction);
 }
 

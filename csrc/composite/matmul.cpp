@@ -72,6 +72,35 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
   return reshape(bmm(x, y), shape);
 }
 
+namespace {
+// beta · self + alpha · product(a, b); 16-bit floats round once, at the end.
+template <class F>
+Tensor scaled_product(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha, F&& product) {
+  if (self.dtype() == DType::Float16 || self.dtype() == DType::BFloat16) {
+    auto wide = [](const Tensor& t) { return _to_dtype(t, DType::Float32); };
+    check(a.dtype() == self.dtype() && b.dtype() == self.dtype(), "self, mat1 and mat2 must have the same dtype, but got ", self.dtype(), ", ", a.dtype(), " and ", b.dtype());
+    return _to_dtype(formulas::scaled_sum(wide(self), product(wide(a), wide(b)), beta, alpha), self.dtype());
+  }
+  return formulas::scaled_sum(self, product(a, b), beta, alpha);
+}
+}  // namespace
+
+Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return scaled_product(self, a, b, beta, alpha, mm);
+}
+Tensor addmv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return scaled_product(self, a, b, beta, alpha, mv);
+}
+Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return scaled_product(self, a, b, beta, alpha, outer);
+}
+Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return scaled_product(self, a, b, beta, alpha, bmm);
+}
+Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return scaled_product(self, a, b, beta, alpha, [](const Tensor& x, const Tensor& y) { return sum_dim(bmm(x, y), Dims{0}, false, std::nullopt); });
+}
+
 }  // namespace ops
 
 namespace formulas {

@@ -1,5 +1,5 @@
-// Public normalisation operators: argument checks, running statistics, and derivatives as compositions where a graph
-// of the backward pass is wanted.
+// Public normalisation operators: argument checks, running statistics, and derivatives as
+// compositions where a graph of the backward pass is wanted.
 #include <limits>
 
 #include "autograd/formulas.h"
@@ -53,47 +53,66 @@ Tensor channel_view(const Tensor& t, int64_t ndim) {
   return reshape(t, shape);
 }
 
-Tensor channel_sum(const Tensor& grad) { return sum_dim(grad, all_but_channel(grad.dim()), false, std::nullopt); }
+Tensor channel_sum(const Tensor& grad) {
+  return sum_dim(grad, all_but_channel(grad.dim()), false, std::nullopt);
+}
 
 Tensor leading_sum(const Tensor& grad, const Dims& shape) { return sum_to_size(grad, shape); }
 
-Tensor layer_norm_grad(const TensorList& grads, const Tensor& input, const Dims& shape, const OptTensor& weight, const TensorList& results, double eps) {
-  if (!thread_state.grad_mode) return _layer_norm_backward(grads[0], input, shape, results[1], results[2], weight);
-  return centred_grad(weight ? grads[0] * *weight : grads[0], input, trailing_dims(shape), eps, true);
+Tensor layer_norm_grad(const TensorList& grads, const Tensor& input, const Dims& shape,
+                       const OptTensor& weight, const TensorList& results, double eps) {
+  if (!thread_state.grad_mode)
+    return _layer_norm_backward(grads[0], input, shape, results[1], results[2], weight);
+  return centred_grad(weight ? grads[0] * *weight : grads[0], input, trailing_dims(shape), eps,
+                      true);
 }
-Tensor layer_norm_weight_grad(const TensorList& grads, const Tensor& input, const Dims& shape, const TensorList& results, double eps) {
-  if (!thread_state.grad_mode) return _layer_norm_weight(grads[0], input, shape, results[1], results[2]);
+Tensor layer_norm_weight_grad(const TensorList& grads, const Tensor& input, const Dims& shape,
+                              const TensorList& results, double eps) {
+  if (!thread_state.grad_mode)
+    return _layer_norm_weight(grads[0], input, shape, results[1], results[2]);
   return sum_to_size(grads[0] * standardized(input, trailing_dims(shape), eps, true), shape);
 }
-Tensor rms_norm_grad(const Tensor& grad, const Tensor& input, const Dims& shape, const OptTensor& weight, const Tensor& rstd, double eps) {
-  if (!thread_state.grad_mode) return _layer_norm_backward(grad, input, shape, std::nullopt, rstd, weight);
+Tensor rms_norm_grad(const Tensor& grad, const Tensor& input, const Dims& shape,
+                     const OptTensor& weight, const Tensor& rstd, double eps) {
+  if (!thread_state.grad_mode)
+    return _layer_norm_backward(grad, input, shape, std::nullopt, rstd, weight);
   return centred_grad(weight ? grad * *weight : grad, input, trailing_dims(shape), eps, false);
 }
-Tensor rms_norm_weight_grad(const Tensor& grad, const Tensor& input, const Dims& shape, const Tensor& rstd, double eps) {
+Tensor rms_norm_weight_grad(const Tensor& grad, const Tensor& input, const Dims& shape,
+                            const Tensor& rstd, double eps) {
   if (!thread_state.grad_mode) return _layer_norm_weight(grad, input, shape, std::nullopt, rstd);
   return sum_to_size(grad * standardized(input, trailing_dims(shape), eps, false), shape);
 }
 
-Tensor batch_norm_grad(const TensorList& grads, const Tensor& input, const OptTensor& weight, const TensorList& results, double eps) {
-  if (!thread_state.grad_mode) return _batch_norm_backward(grads[0], input, weight, results[1], results[2], eps);
+Tensor batch_norm_grad(const TensorList& grads, const Tensor& input, const OptTensor& weight,
+                       const TensorList& results, double eps) {
+  if (!thread_state.grad_mode)
+    return _batch_norm_backward(grads[0], input, weight, results[1], results[2], eps);
   Tensor g = weight ? grads[0] * channel_view(*weight, input.dim()) : grads[0];
   return centred_grad(g, input, all_but_channel(input.dim()), eps, true);
 }
-Tensor batch_norm_weight_grad(const TensorList& grads, const Tensor& input, const TensorList& results, double eps) {
-  if (!thread_state.grad_mode) return _channel_products(grads[0], input, results[1]) * rsqrt(results[2] + eps);
+Tensor batch_norm_weight_grad(const TensorList& grads, const Tensor& input,
+                              const TensorList& results, double eps) {
+  if (!thread_state.grad_mode)
+    return _channel_products(grads[0], input, results[1]) * rsqrt(results[2] + eps);
   return channel_sum(grads[0] * standardized(input, all_but_channel(input.dim()), eps, true));
 }
 
-Tensor group_norm_grad(const TensorList& grads, const Tensor& input, int64_t groups, const OptTensor& weight, const TensorList& results, double eps) {
-  Tensor g = grouped(weight ? grads[0] * channel_view(*weight, input.dim()) : grads[0], groups), x = grouped(input, groups);
-  if (thread_state.grad_mode) return reshape(centred_grad(g, x, Dims{-1}, eps, true), input.sizes());
+Tensor group_norm_grad(const TensorList& grads, const Tensor& input, int64_t groups,
+                       const OptTensor& weight, const TensorList& results, double eps) {
+  Tensor g = grouped(weight ? grads[0] * channel_view(*weight, input.dim()) : grads[0], groups),
+         x = grouped(input, groups);
+  if (thread_state.grad_mode)
+    return reshape(centred_grad(g, x, Dims{-1}, eps, true), input.sizes());
   Tensor mean = unsqueeze(results[1], -1), rstd = unsqueeze(results[2], -1);
-  return reshape(_layer_norm_backward(g, x, Dims{x.sizes()[2]}, mean, rstd, std::nullopt), input.sizes());
+  return reshape(_layer_norm_backward(g, x, Dims{x.sizes()[2]}, mean, rstd, std::nullopt),
+                 input.sizes());
 }
-Tensor group_norm_weight_grad(const TensorList& grads, const Tensor& input, int64_t groups, const TensorList& results, double eps) {
-  Tensor x = grouped(input, groups);
-  Tensor y = thread_state.grad_mode ? standardized(x, Dims{-1}, eps, true) : (x - unsqueeze(results[1], -1)) * unsqueeze(results[2], -1);
-  return channel_sum(grads[0] * reshape(y, input.sizes()));
+Tensor group_norm_weight_grad(const TensorList& grads, const Tensor& input, int64_t groups,
+                              const TensorList& results, double eps) {
+  if (!thread_state.grad_mode) return _group_norm_weight(grads[0], input, results[1], results[2]);
+  return channel_sum(
+      grads[0] * reshape(standardized(grouped(input, groups), Dims{-1}, eps, true), input.sizes()));
 }
 
 }  // namespace formulas
@@ -102,7 +121,9 @@ namespace ops {
 namespace {
 
 void check_channels(const char* op, const char* name, const OptTensor& t, int64_t channels) {
-  if (t) check(t->numel() == channels, op, ": ", name, " should contain ", channels, " elements not ", t->numel());
+  if (t)
+    check(t->numel() == channels, op, ": ", name, " should contain ", channels, " elements not ",
+          t->numel());
 }
 
 // running = (1 - momentum) * running + momentum * value
@@ -118,9 +139,14 @@ OptTensor repeated(const OptTensor& t, int64_t times) {
 
 }  // namespace
 
-Tensor batch_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias, const OptTensor& running_mean, const OptTensor& running_var, bool training, double momentum, double eps, bool) {
+Tensor batch_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias,
+                  const OptTensor& running_mean, const OptTensor& running_var, bool training,
+                  double momentum, double eps, bool) {
   if (input.numel() == 0 && input.dim() < 2) return clone(input, std::nullopt);
-  check(input.dim() >= 2, "batch_norm: expected at least 2 dimensions (batch, channels, ...), but the input has shape ", input.sizes());
+  check(
+      input.dim() >= 2,
+      "batch_norm: expected at least 2 dimensions (batch, channels, ...), but the input has shape ",
+      input.sizes());
   const int64_t channels = input.sizes()[1];
   check_channels("batch_norm", "running_mean", running_mean, channels);
   check_channels("batch_norm", "running_var", running_var, channels);
@@ -133,56 +159,84 @@ Tensor batch_norm(const Tensor& input, const OptTensor& weight, const OptTensor&
     update_running(running_var, var * (n / (n - 1)), momentum);
     return out;
   }
-  check(running_mean && running_var, "batch_norm: Expected running_mean and running_var to be defined when training=False");
+  check(running_mean && running_var,
+        "batch_norm: Expected running_mean and running_var to be defined when training=False");
   Tensor scale = rsqrt(*running_var + eps);
   if (weight) scale = scale * *weight;
   Tensor shift = *running_mean * scale;
   return _channel_affine(input, scale, bias ? *bias - shift : -shift);
 }
 
-Tensor instance_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias, const OptTensor& running_mean, const OptTensor& running_var, bool use_input_stats, double momentum, double eps, bool) {
-  check(use_input_stats || (running_mean && running_var), "Expected running_mean and running_var to be defined when use_input_stats is false");
-  check(input.dim() >= 2, "instance_norm: expected at least 2 dimensions (batch, channels, ...), but the input has shape ", input.sizes());
+Tensor instance_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias,
+                     const OptTensor& running_mean, const OptTensor& running_var,
+                     bool use_input_stats, double momentum, double eps, bool) {
+  check(use_input_stats || (running_mean && running_var),
+        "Expected running_mean and running_var to be defined when use_input_stats is false");
+  check(input.dim() >= 2,
+        "instance_norm: expected at least 2 dimensions (batch, channels, ...), but the input has "
+        "shape ",
+        input.sizes());
   const int64_t samples = input.sizes()[0], channels = input.sizes()[1];
   Dims shape = input.sizes();
   shape[0] = 1;
   shape[1] = samples * channels;
   OptTensor mean = repeated(running_mean, samples), var = repeated(running_var, samples);
-  Tensor out = batch_norm(reshape(contiguous(input, std::nullopt), shape), repeated(weight, samples), repeated(bias, samples), mean, var, use_input_stats, momentum, eps, false);
+  Tensor out =
+      batch_norm(reshape(contiguous(input, std::nullopt), shape), repeated(weight, samples),
+                 repeated(bias, samples), mean, var, use_input_stats, momentum, eps, false);
   auto average = [&](const OptTensor& running, const OptTensor& each) {
     if (!running || !use_input_stats) return;
     NoGrad off;
-    copy_(*running, mean_dim(reshape(*each, Dims{samples, channels}), Dims{0}, false, std::nullopt), false);
+    copy_(*running, mean_dim(reshape(*each, Dims{samples, channels}), Dims{0}, false, std::nullopt),
+          false);
   };
   average(running_mean, mean);
   average(running_var, var);
   return reshape(out, input.sizes());
 }
 
-Tensor layer_norm(const Tensor& input, const Dims& normalized_shape, const OptTensor& weight, const OptTensor& bias, double eps, bool) {
+Tensor layer_norm(const Tensor& input, const Dims& normalized_shape, const OptTensor& weight,
+                  const OptTensor& bias, double eps, bool) {
   return std::get<0>(native_layer_norm(input, normalized_shape, weight, bias, eps));
 }
 
-Tensor rms_norm(const Tensor& input, const Dims& normalized_shape, const OptTensor& weight, std::optional<double> eps) {
-  if (weight) check(equal(weight->sizes(), normalized_shape), "rms_norm: Expected weight to be of same shape as normalized_shape, but got weight of shape ", weight->sizes(), " and normalized_shape = ", normalized_shape);
+Tensor rms_norm(const Tensor& input, const Dims& normalized_shape, const OptTensor& weight,
+                std::optional<double> eps) {
+  if (weight)
+    check(equal(weight->sizes(), normalized_shape),
+          "rms_norm: Expected weight to be of same shape as normalized_shape, but got weight of "
+          "shape ",
+          weight->sizes(), " and normalized_shape = ", normalized_shape);
   double small = std::numeric_limits<float>::epsilon();
   if (input.dtype() == DType::Float64) small = std::numeric_limits<double>::epsilon();
   if (input.is_complex()) {
     Dims dims;
     for (int64_t d = -int64_t(normalized_shape.size()); d < 0; d++) dims.push_back(d);
-    Tensor out = input * rsqrt(mean_dim(input * input, dims, true, std::nullopt) + eps.value_or(small));
+    Tensor out =
+        input * rsqrt(mean_dim(input * input, dims, true, std::nullopt) + eps.value_or(small));
     return weight ? out * *weight : out;
   }
   return std::get<0>(_rms_norm(input, normalized_shape, weight, eps.value_or(small)));
 }
 
-Tensor group_norm(const Tensor& input, int64_t num_groups, const OptTensor& weight, const OptTensor& bias, double eps, bool) {
-  check(input.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ", input.dim());
+Tensor group_norm(const Tensor& input, int64_t num_groups, const OptTensor& weight,
+                  const OptTensor& bias, double eps, bool) {
+  check(input.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ",
+        input.dim());
   check(num_groups > 0, "Expected num groups to be greater than 0, got ", num_groups);
   const int64_t channels = input.sizes()[1];
-  check(channels % num_groups == 0, "Expected number of channels in input to be divisible by num_groups, but got input of shape ", input.sizes(), " and num_groups=", num_groups);
-  check(!weight || (weight->dim() == 1 && weight->numel() == channels), "Expected weight to be a vector of size equal to the number of channels in input, but got weight of shape ", weight ? weight->sizes() : Dims{}, " and input of shape ", input.sizes());
-  check(!bias || (bias->dim() == 1 && bias->numel() == channels), "Expected bias to be a vector of size equal to the number of channels in input, but got bias of shape ", bias ? bias->sizes() : Dims{}, " and input of shape ", input.sizes());
+  check(
+      channels % num_groups == 0,
+      "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
+      input.sizes(), " and num_groups=", num_groups);
+  check(!weight || (weight->dim() == 1 && weight->numel() == channels),
+        "Expected weight to be a vector of size equal to the number of channels in input, but got "
+        "weight of shape ",
+        weight ? weight->sizes() : Dims{}, " and input of shape ", input.sizes());
+  check(!bias || (bias->dim() == 1 && bias->numel() == channels),
+        "Expected bias to be a vector of size equal to the number of channels in input, but got "
+        "bias of shape ",
+        bias ? bias->sizes() : Dims{}, " and input of shape ", input.sizes());
   return std::get<0>(_group_norm(input, num_groups, weight, bias, eps));
 }
 

@@ -106,6 +106,12 @@ Tensor place_in_plane(const Tensor& grad, const Tensor& at, const Dims& sizes) {
   Tensor flat = zeros(Dims{n, c, plane}, grad.dtype(), grad.device());
   return reshape(scatter_add(flat, 2, reshape(at, Dims{n, c, outputs}), reshape(grad, Dims{n, c, outputs})), sizes);
 }
+Tensor cut_to(const Tensor& t, const Dims& sizes) {
+  Tensor out = t;
+  for (size_t d = 0; d < sizes.size(); d++)
+    if (out.sizes()[d] != sizes[d]) out = narrow(out, int64_t(d), 0, sizes[d]);
+  return out;
+}
 Dims inner_sizes(const Dims& sizes) { return {sizes[2], sizes[3], sizes[4]}; }
 
 }  // namespace formulas

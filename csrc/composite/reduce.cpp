@@ -9,7 +9,8 @@
 namespace flambeau::ops {
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  check(self.dtype() == other.dtype(), self.dtype(), " did not match ", other.dtype(), ": isclose() compares tensors of one dtype");
+  check(self.dtype() == other.dtype(), self.dtype(), " did not match ", other.dtype(),
+        ": isclose() compares tensors of one dtype");
   check(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
   check(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
   Tensor close = eq(self, other);
@@ -27,16 +28,20 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
 
 bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   NoGrad off;
-  return equal(all(isclose(self, other, rtol, atol, equal_nan)), ones(Dims{}, DType::Bool, self.device()));
+  return equal(all(isclose(self, other, rtol, atol, equal_nan)),
+               ones(Dims{}, DType::Bool, self.device()));
 }
 
 namespace {
 
 Tensor norm_input(const char* op, const Tensor& self, std::optional<DType> dtype) {
-  check(is_differentiable(self.dtype()), op, ": Expected a floating point or complex tensor as input. Got ", self.dtype());
+  check(is_differentiable(self.dtype()), op,
+        ": Expected a floating point or complex tensor as input. Got ", self.dtype());
   if (!dtype || *dtype == self.dtype()) return self;
-  check(is_differentiable(*dtype), op, ": dtype should be floating point or complex, but got ", *dtype);
-  check(is_complex(*dtype) == self.is_complex(), op, " expected a ", self.is_complex() ? "complex" : "real", " dtype, but got ", *dtype);
+  check(is_differentiable(*dtype), op, ": dtype should be floating point or complex, but got ",
+        *dtype);
+  check(is_complex(*dtype) == self.is_complex(), op, " expected a ",
+        self.is_complex() ? "complex" : "real", " dtype, but got ", *dtype);
   check(promote(self.dtype(), *dtype) == *dtype, op, ": the dtype of the input ", self.dtype(),
         " should be convertible without narrowing to the specified dtype ", *dtype);
   return _to_dtype(self, *dtype);
@@ -46,7 +51,8 @@ Dims matrix_dims(const Tensor& self, const Dims& dim) {
   check(self.dim() >= 2, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
   check(dim.size() == 2, "linalg.matrix_norm: dim must be a 2-tuple. Got ", dim);
   Dims d{wrap_dim(dim[0], self.dim()), wrap_dim(dim[1], self.dim())};
-  check(d[0] != d[1], "linalg.matrix_norm: dims must be different. Got (", dim[0], ", ", dim[1], ")");
+  check(d[0] != d[1], "linalg.matrix_norm: dims must be different. Got (", dim[0], ", ", dim[1],
+        ")");
   return d;
 }
 
@@ -57,23 +63,29 @@ Tensor singular_values(const Tensor&) {
 // Norms of the singular values.
 Tensor spectral_norm(const Tensor& self, const Dims& d, bool keepdim, double ord, bool nuclear) {
   Tensor values = singular_values(movedim(self, d, Dims{-2, -1}));
-  Tensor out = nuclear ? sum_dim(values, Dims{-1}, false, std::nullopt) : ord > 0 ? amax(values, Dims{-1}, false) : amin(values, Dims{-1}, false);
+  Tensor out = nuclear   ? sum_dim(values, Dims{-1}, false, std::nullopt)
+               : ord > 0 ? amax(values, Dims{-1}, false)
+                         : amin(values, Dims{-1}, false);
   if (!keepdim) return out;
   return unsqueeze(unsqueeze(out, std::min(d[0], d[1])), std::max(d[0], d[1]));
 }
 
 }  // namespace
 
-Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, const std::optional<Dims>& dim, bool keepdim, std::optional<DType> dtype) {
-  check(!ord.is_complex(), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
+Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, const std::optional<Dims>& dim,
+                          bool keepdim, std::optional<DType> dtype) {
+  check(!ord.is_complex(),
+        "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
   return _vector_norm(norm_input("linalg.vector_norm", self, dtype), ord.to_double(), dim, keepdim);
 }
 
-Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, const Dims& dim, bool keepdim,
+                          std::optional<DType> dtype) {
   Tensor a = norm_input("linalg.matrix_norm", self, dtype);
   Dims d = matrix_dims(a, dim);
   const double p = ord.to_double(), size = std::abs(p);
-  check(size == 1 || size == 2 || std::isinf(p), "linalg.matrix_norm: Order ", p, " not supported.");
+  check(size == 1 || size == 2 || std::isinf(p), "linalg.matrix_norm: Order ", p,
+        " not supported.");
   if (size == 2) return spectral_norm(a, d, keepdim, p, false);
   int64_t summed = size == 1 ? d[0] : d[1], chosen = size == 1 ? d[1] : d[0];
   if (!keepdim && chosen > summed) chosen--;
@@ -81,40 +93,59 @@ Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, const Dims& dim
   return p > 0 ? amax(sums, Dims{chosen}, keepdim) : amin(sums, Dims{chosen}, keepdim);
 }
 
-Tensor linalg_matrix_norm_str_ord(const Tensor& self, const std::string& ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+Tensor linalg_matrix_norm_str_ord(const Tensor& self, const std::string& ord, const Dims& dim,
+                                  bool keepdim, std::optional<DType> dtype) {
   check(ord == "fro" || ord == "nuc", "linalg.matrix_norm: Order ", ord, " not supported.");
   Tensor a = norm_input("linalg.matrix_norm", self, dtype);
   Dims d = matrix_dims(a, dim);
   return ord == "fro" ? _vector_norm(a, 2, d, keepdim) : spectral_norm(a, d, keepdim, 0, true);
 }
 
-Tensor linalg_norm(const Tensor& self, const std::optional<Scalar>& ord, const std::optional<Dims>& dim, bool keepdim, std::optional<DType> dtype) {
-  if (dim) check(dim->size() == 1 || dim->size() == 2, "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", *dim);
+Tensor linalg_norm(const Tensor& self, const std::optional<Scalar>& ord,
+                   const std::optional<Dims>& dim, bool keepdim, std::optional<DType> dtype) {
+  if (dim)
+    check(dim->size() == 1 || dim->size() == 2,
+          "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", *dim);
   if (!ord) return linalg_vector_norm(self, 2, dim, keepdim, dtype);
-  if (!dim) check(self.dim() == 1 || self.dim() == 2, "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", self.dim(), "D.");
+  if (!dim)
+    check(self.dim() == 1 || self.dim() == 2,
+          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ",
+          self.dim(), "D.");
   const bool vector = dim ? dim->size() == 1 : self.dim() == 1;
   if (vector) return linalg_vector_norm(self, *ord, dim, keepdim, dtype);
   return linalg_matrix_norm(self, *ord, dim.value_or(Dims{0, 1}), keepdim, dtype);
 }
 
-Tensor linalg_norm_ord_str(const Tensor& self, const std::string& ord, const std::optional<Dims>& dim, bool keepdim, std::optional<DType> dtype) {
-  if (dim) check(dim->size() == 1 || dim->size() == 2, "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", *dim);
-  else check(self.dim() == 2, "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", self.dim(), "D.");
+Tensor linalg_norm_ord_str(const Tensor& self, const std::string& ord,
+                           const std::optional<Dims>& dim, bool keepdim,
+                           std::optional<DType> dtype) {
+  if (dim)
+    check(dim->size() == 1 || dim->size() == 2,
+          "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", *dim);
+  else
+    check(self.dim() == 2,
+          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ",
+          self.dim(), "D.");
   return linalg_matrix_norm_str_ord(self, ord, dim.value_or(Dims{0, 1}), keepdim, dtype);
 }
 
-Tensor norm(const Tensor& self, const std::string& p, const std::optional<Dims>& dim, bool keepdim, std::optional<DType> dtype) {
+Tensor norm(const Tensor& self, const std::string& p, const std::optional<Dims>& dim, bool keepdim,
+            std::optional<DType> dtype) {
   if (p == "fro") return linalg_vector_norm(self, 2, dim, keepdim, dtype);
   check(p == "nuc", "norm(): p must be a number, 'fro' or 'nuc', but got '", p, "'");
   return linalg_matrix_norm_str_ord(self, p, dim.value_or(Dims{-2, -1}), keepdim, dtype);
 }
 
-Tensor norm_Scalar(const Tensor& self, const std::optional<Scalar>& p, const std::optional<Dims>& dim, bool keepdim, std::optional<DType> dtype) {
+Tensor norm_Scalar(const Tensor& self, const std::optional<Scalar>& p,
+                   const std::optional<Dims>& dim, bool keepdim, std::optional<DType> dtype) {
   return linalg_vector_norm(self, p.value_or(2), dim, keepdim, dtype);
 }
 
-Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights, const OptTensor& aweights) {
-  check(self.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with ", self.dim(), " dimensions");
+Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
+           const OptTensor& aweights) {
+  check(self.dim() <= 2,
+        "cov(): expected input to have two or fewer dimensions but got an input with ", self.dim(),
+        " dimensions");
   check(self.dtype() != DType::Bool, "cov(): bool dtype is not supported for input");
   Tensor x = self.dim() < 2 ? reshape(self, Dims{1, -1}) : self;
   const int64_t n = x.size(1);
@@ -122,30 +153,40 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights, co
   if (fweights) w = *fweights;
   if (aweights) w = fweights ? w * *aweights : *aweights;
   if (w.defined()) {
-    check(w.dim() <= 1 && w.numel() == n, "cov(): expected fweights and aweights to have one weight for each of the ", n, " observations");
-    check(any(lt(w, 0)).is_meta() || !any(lt(w, 0)).data<bool>()[0], "cov(): weights cannot be negative");
+    check(w.dim() <= 1 && w.numel() == n,
+          "cov(): expected fweights and aweights to have one weight for each of the ", n,
+          " observations");
+    check(any(lt(w, 0)).is_meta() || !any(lt(w, 0)).data<bool>()[0],
+          "cov(): weights cannot be negative");
   }
   if (category(x.dtype()) <= Category::Integral) x = _to_dtype(x, default_dtype());
-  Tensor total = w.defined() ? sum(_to_dtype(w, real_dtype(x.dtype())), std::nullopt) : full(Dims{}, n, real_dtype(x.dtype()), x.device());
-  Tensor mean_x = w.defined() ? sum_dim(x * w, Dims{1}, true, std::nullopt) / total : mean_dim(x, Dims{1}, true, std::nullopt);
+  Tensor total = w.defined() ? sum(_to_dtype(w, real_dtype(x.dtype())), std::nullopt)
+                             : full(Dims{}, n, real_dtype(x.dtype()), x.device());
+  Tensor mean_x = w.defined() ? sum_dim(x * w, Dims{1}, true, std::nullopt) / total
+                              : mean_dim(x, Dims{1}, true, std::nullopt);
   Tensor divisor = total - correction;
-  if (aweights && correction != 0) divisor = total - sum(w * *aweights, std::nullopt) / total * correction;
+  if (aweights && correction != 0)
+    divisor = total - sum(w * *aweights, std::nullopt) / total * correction;
   x = x - mean_x;
   Tensor c = matmul(x, conj(transpose(w.defined() ? x * w : x, 0, 1)));
   return squeeze(c / clamp_min(divisor, 0));
 }
 
 Tensor corrcoef(const Tensor& self) {
-  check(self.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with ", self.dim(), " dimensions");
+  check(self.dim() <= 2,
+        "corrcoef(): expected input to have two or fewer dimensions but got an input with ",
+        self.dim(), " dimensions");
   Tensor c = cov(self, 1, std::nullopt, std::nullopt);
   if (c.dim() == 0) return c / c;
   Tensor deviation = sqrt(real(diagonal(c, 0, 0, 1)));
   return c / unsqueeze(deviation, 1) / unsqueeze(deviation, 0);
 }
 
-// ---- differences and integrals ------------------------------------------------------------------------------
+// ---- differences and integrals
+// ------------------------------------------------------------------------------
 
-Tensor diff(const Tensor& self, int64_t n, int64_t dim, const OptTensor& prepend, const OptTensor& append) {
+Tensor diff(const Tensor& self, int64_t n, int64_t dim, const OptTensor& prepend,
+            const OptTensor& append) {
   check(self.dim() >= 1, "diff expects input to be at least one-dimensional");
   check(n >= 0, "order must be non-negative but got ", n);
   const int64_t d = wrap_dim(dim, self.dim());
@@ -153,7 +194,9 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const OptTensor& prepend
   if (prepend) parts.push_back(*prepend);
   parts.push_back(self);
   if (append) parts.push_back(*append);
-  for (auto& p : parts) check(p.dim() == self.dim(), "diff expects prepend or append to be the same dimension as input");
+  for (auto& p : parts)
+    check(p.dim() == self.dim(),
+          "diff expects prepend or append to be the same dimension as input");
   if (n == 0) return self;
   Tensor x = parts.size() > 1 ? cat(parts, d) : self;
   for (n = std::min(n, x.sizes()[size_t(d)]); n > 0; n--) {
@@ -168,21 +211,25 @@ namespace {
 
 // Mean of neighbours times their distance.
 Tensor trapezoids(const Tensor& y, const Operand& dx, int64_t d) {
-  check(y.dtype() != DType::Bool, "trapezoid: received a bool input for `y`, but bool is not supported");
+  check(y.dtype() != DType::Bool,
+        "trapezoid: received a bool input for `y`, but bool is not supported");
   const int64_t n = y.sizes()[size_t(d)];
   return (narrow(y, d, 0, n - 1) + narrow(y, d, 1, n - 1)) * dx / 2;
 }
 
 Tensor empty_integral(const Tensor& y, int64_t d, bool cumulative) {
   Dims shape = y.sizes();
-  if (cumulative) shape[size_t(d)] = 0;
-  else shape.erase(size_t(d));
+  if (cumulative)
+    shape[size_t(d)] = 0;
+  else
+    shape.erase(size_t(d));
   return zeros(shape, y.dtype(), y.device());
 }
 
 // Distances of the points x, shaped to go with y.
 Tensor distances(const char* op, const Tensor& y, const Tensor& x, int64_t d) {
-  check(x.dim() != 1 || x.sizes()[0] == y.sizes()[size_t(d)], op, ": There must be one `x` value for each sample point");
+  check(x.dim() != 1 || x.sizes()[0] == y.sizes()[size_t(d)], op,
+        ": There must be one `x` value for each sample point");
   Tensor points = x;
   if (x.dim() == 1) {
     Dims shape(size_t(y.dim()), 1);

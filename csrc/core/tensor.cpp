@@ -7,6 +7,8 @@
 
 namespace flambeau {
 
+thread_local bool creates_inference_tensors __attribute__((tls_model("initial-exec"))) = false;
+
 PyObjectRelease TensorImpl::release_pyobject = nullptr;
 CallSite (*current_call_site)() = [] { return CallSite(0); };
 
@@ -62,6 +64,7 @@ Ref<TensorImpl> new_impl(Ref<Storage> storage, DType dtype) {
   impl->device = storage->device();
   impl->storage = std::move(storage);
   impl->dtype = dtype;
+  impl->inference = creates_inference_tensors;
   return impl;
 }
 

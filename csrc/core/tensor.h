@@ -111,6 +111,9 @@ class Operand {
   Scalar scalar_;
 };
 
+// Whether tensors made in this thread are inference tensors; set with the mode.
+extern thread_local bool creates_inference_tensors;
+
 // ---- allocation and aliases below autograd (no history, no dispatch) ----------------------------
 Tensor empty(IntSpan sizes, DType dtype, Device device = {},
              MemoryFormat format = MemoryFormat::Contiguous);

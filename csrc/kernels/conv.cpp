@@ -1,8 +1,9 @@
-// Convolution by gemm on unfolded input (im2col), for any rank up to three and any float dtype. One- and two-dimensional
-// problems run as three-dimensional ones with leading sizes of 1.
+// The three passes of convolution: float32 by oneDNN where it has a kernel, everything else by gemm on unfolded input
+// (im2col), for any rank up to three.
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/conv_geometry.h"
 #include "kernels/gemm.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -11,20 +12,7 @@
 namespace flambeau::kernels {
 namespace {
 
-struct Geometry {
-  int64_t batch, in_channels, out_channels, groups;
-  int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
-  int64_t in_size() const { return in[0] * in[1] * in[2]; }
-  int64_t out_size() const { return out[0] * out[1] * out[2]; }
-  int64_t kernel_size() const { return kernel[0] * kernel[1] * kernel[2]; }
-  int64_t columns() const { return in_channels / groups * kernel_size(); }
-  // The unfolded input is the input itself.
-  bool pointwise() const {
-    for (int d = 0; d < 3; d++)
-      if (kernel[d] != 1 || stride[d] != 1 || padding[d] != 0) return false;
-    return true;
-  }
-};
+using Geometry = ConvGeometry;
 
 Geometry geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
   Geometry g;
@@ -96,7 +84,16 @@ void fold_rows(const Geometry& g, T* image, T* columns, int64_t row_begin, int64
 
 void check_dtype(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), "Input type (", a.dtype(), ") and weight type (", b.dtype(), ") should be the same (", op, ")");
-  check<NotImplementedError>(is_floating(a.dtype()), "\"", op, "\" not implemented for '", info(a.dtype()).name, "'");
+}
+
+// Kernels exist for floats and integers; complex convolutions are made of real ones.
+template <class F>
+void visit_real(DType t, const char* op, F&& f) {
+  visit(t, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) f(tag);
+    else fail<NotImplementedError>("\"", op, "\" not implemented for '", info(t).name, "'");
+  });
 }
 
 template <class T, class F>
@@ -116,112 +113,145 @@ void each_image(const Geometry& g, F&& f) {
 
 }  // namespace
 
-Tensor conv_forward(const Tensor& self, const Tensor& weight, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
-  check_dtype("conv_forward", self, weight);
-  Geometry g = geometry(self.sizes(), weight.sizes(), stride, padding, dilation, groups);
-  MemoryFormat format = suggest_memory_format(self);
-  Tensor out = flambeau::empty(output_sizes(g, size_t(self.dim()) - 2), self.dtype(), self.device());
-  if (out.is_meta() || out.numel() == 0) return out;
-  DType t = info(self.dtype()).compute;
-  Tensor x = contiguous_of(cast_of(self, t)), w = contiguous_of(cast_of(weight, t)), y = t == out.dtype() ? out : flambeau::empty(out.sizes(), t);
-  visit_float(t, "conv_forward", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size();
-    each_image<T>(g, [&](int64_t n, T* columns, bool serial) {
-      for (int64_t j = 0; j < g.groups; j++) {
-        T* image = x.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
-        T* unfolded = image;
-        if (!g.pointwise()) {
-          unfolded = columns;
-          if (serial) fold_rows<T, true>(g, image, columns, 0, k);
-          else parallel_for(k, std::max<int64_t>(1, 16384 / l), [&](int64_t a, int64_t b) { fold_rows<T, true>(g, image, columns, a, b); });
-        }
-        gemm(t, channels, l, k, {w.data<T>() + j * channels * k, k, 1}, {unfolded, l, 1}, y.data<T>() + (n * g.out_channels + j * channels) * l, l, false, serial);
+namespace {
+
+// Channels-last when one of the operands is.
+MemoryFormat common_format(const Tensor& a, const Tensor& b) {
+  const MemoryFormat f = suggest_memory_format(a);
+  return f != MemoryFormat::Contiguous ? f : suggest_memory_format(b);
+}
+Tensor laid_out(const Tensor& t, MemoryFormat format) {
+  if (format == MemoryFormat::Contiguous) return contiguous_of(t);
+  if (t.is_contiguous(format)) return t;
+  Tensor out = flambeau::empty(t.sizes(), t.dtype(), t.device(), format);
+  copy_kernel(out, t);
+  return out;
+}
+
+// The outputs that a given gradient has: fewer than the geometry says, after output padding of a transposed convolution.
+void use_outputs(Geometry& g, const Tensor& grad) {
+  const size_t rank = size_t(grad.dim()) - 2;
+  for (size_t d = 0; d < rank; d++) g.out[d + 3 - rank] = grad.sizes()[d + 2];
+}
+
+template <class T>
+void forward_gemm(const Geometry& g, const Tensor& x, const Tensor& w, const Tensor* bias, const Tensor& y) {
+  const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size();
+  each_image<T>(g, [&](int64_t n, T* columns, bool serial) {
+    for (int64_t j = 0; j < g.groups; j++) {
+      T* image = x.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
+      T* unfolded = image;
+      if (!g.pointwise()) {
+        unfolded = columns;
+        if (serial) fold_rows<T, true>(g, image, columns, 0, k);
+        else parallel_for(k, std::max<int64_t>(1, 16384 / l), [&](int64_t a, int64_t b) { fold_rows<T, true>(g, image, columns, a, b); });
       }
-    });
+      T* to = y.data<T>() + (n * g.out_channels + j * channels) * l;
+      if (bias)
+        for (int64_t c = 0; c < channels; c++) std::fill_n(to + c * l, l, bias->data<T>()[j * channels + c]);
+      gemm(y.dtype(), channels, l, k, {w.data<T>() + j * channels * k, k, 1}, {unfolded, l, 1}, to, l, bias != nullptr, serial);
+    }
   });
-  if (!y.is_same(out)) copy_kernel(out, y);
-  return format == MemoryFormat::Contiguous ? out : clone(out, format);
+}
+
+template <class T>
+void input_grad_gemm(const Geometry& g, const Tensor& dy, const Tensor& w, const Tensor& dx) {
+  const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size();
+  if (!g.pointwise() || l == 0) std::fill_n(dx.data<T>(), dx.numel(), T(0));
+  if (l == 0) return;
+  each_image<T>(g, [&](int64_t n, T* columns, bool serial) {
+    for (int64_t j = 0; j < g.groups; j++) {
+      T* image = dx.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
+      T* target = g.pointwise() ? image : columns;
+      gemm(dx.dtype(), k, l, channels, {w.data<T>() + j * channels * k, 1, k}, {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, target, l, false, serial);
+      if (g.pointwise()) continue;
+      // rows of one channel add into the same plane: whole channels are shared out
+      const int64_t taps = g.kernel_size(), planes = g.in_channels / g.groups;
+      if (serial) fold_rows<T, false>(g, image, columns, 0, k);
+      else parallel_for(planes, 1, [&](int64_t a, int64_t b) { fold_rows<T, false>(g, image, columns, a * taps, b * taps); });
+    }
+  });
+}
+
+template <class T>
+void weight_grad_gemm(const Geometry& g, const Tensor& dy, const Tensor& x, const Tensor& dw) {
+  const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size(), weights = dw.numel();
+  std::fill_n(dw.data<T>(), weights, T(0));
+  if (l == 0 || g.batch == 0) return;
+  // images in a fixed number of blocks with a sum each, added in order: the same for any number of threads
+  const int64_t blocks = std::min<int64_t>(g.batch, 8), per_block = (g.batch + blocks - 1) / blocks;
+  std::vector<T> sums(size_t(blocks > 1 ? blocks * weights : 0), T(0));
+  auto run = [&](int64_t begin, int64_t end) {
+    std::vector<T> columns(g.pointwise() ? 0 : size_t(k * l));
+    for (int64_t b = begin; b < end; b++) {
+      T* sum = blocks > 1 ? sums.data() + b * weights : dw.data<T>();
+      for (int64_t n = b * per_block; n < std::min(g.batch, (b + 1) * per_block); n++)
+        for (int64_t j = 0; j < g.groups; j++) {
+          T* image = x.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
+          T* unfolded = image;
+          if (!g.pointwise()) fold_rows<T, true>(g, image, unfolded = columns.data(), 0, k);
+          gemm(dw.dtype(), channels, k, l, {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, {unfolded, 1, l}, sum + j * channels * k, k, true, blocks > 1);
+        }
+    }
+  };
+  if (blocks == 1) return run(0, 1);
+  parallel_for(blocks, 1, run);
+  T* total = dw.data<T>();
+  for (int64_t b = 0; b < blocks; b++)
+    for (int64_t i = 0; i < weights; i++) total[i] += sums[size_t(b * weights + i)];
+}
+
+// Runs one pass in the compute dtype: `a`, `b` are the known operands, `out` the computed one.
+template <class Fast, class Slow>
+Tensor run_pass(const char* op, const Dims& sizes, const Tensor& a, const Tensor& b, Fast&& fast, Slow&& slow) {
+  check_dtype(op, a, b);
+  const DType t = info(a.dtype()).compute;
+  MemoryFormat format = common_format(a, b);
+  if (sizes.size() != (format == MemoryFormat::ChannelsLast3d ? 5u : 4u)) format = MemoryFormat::Contiguous;
+  if (a.is_meta()) return flambeau::empty(sizes, a.dtype(), a.device(), format);
+  Tensor out = flambeau::empty(sizes, t, a.device(), format);
+  if (out.numel() == 0) return cast_of(out, a.dtype());
+  LongWork work(true);
+  const Tensor x = cast_of(a, t), y = cast_of(b, t);
+  if (t != DType::Float32 || !fast(laid_out(x, format), laid_out(y, format), out)) {
+    Tensor plain = out.is_contiguous() ? out : flambeau::empty(sizes, t);
+    visit_real(t, op, [&](auto tag) { slow(tag, contiguous_of(x), contiguous_of(y), plain); });
+    if (!plain.is_same(out)) copy_kernel(out, plain);
+  }
+  return cast_of(out, a.dtype());
+}
+
+}  // namespace
+
+Tensor conv_forward(const Tensor& self, const Tensor& weight, const OptTensor& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  const Geometry g = geometry(self.sizes(), weight.sizes(), stride, padding, dilation, groups);
+  const int rank = int(self.dim()) - 2;
+  const OptTensor b = bias && !self.is_meta() ? OptTensor(contiguous_of(cast_of(*bias, info(self.dtype()).compute))) : std::nullopt;
+  const Tensor* add = b ? &*b : nullptr;
+  return run_pass(
+      "conv_forward", output_sizes(g, size_t(rank)), self, weight,
+      [&](const Tensor& x, const Tensor& w, const Tensor& y) { return g.batch && g.columns() && onednn_conv(ConvPass::Output, g, rank, x, w, add, y); },
+      [&](auto tag, const Tensor& x, const Tensor& w, const Tensor& y) { forward_gemm<typename decltype(tag)::type>(g, x, w, add, y); });
 }
 
 Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, const Dims& size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
-  check_dtype("conv_input_grad", grad, weight);
   Geometry g = geometry(size, weight.sizes(), stride, padding, dilation, groups);
-  Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
-  if (out.is_meta() || out.numel() == 0) return out;
-  DType t = info(grad.dtype()).compute;
-  Tensor dy = contiguous_of(cast_of(grad, t)), w = contiguous_of(cast_of(weight, t)), dx = t == out.dtype() ? out : flambeau::empty(size, t);
-  // output_padding of a transposed convolution may leave the last outputs without a gradient row
-  for (size_t d = 0; d < 3; d++) {
-    size_t rank = size_t(grad.dim()) - 2;
-    if (d >= 3 - rank) g.out[d] = grad.sizes()[d - (3 - rank) + 2];
-  }
-  visit_float(t, "conv_input_grad", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size();
-    if (!g.pointwise() || l == 0) std::fill(dx.data<T>(), dx.data<T>() + dx.numel(), T(0));
-    if (l == 0) return;
-    each_image<T>(g, [&](int64_t n, T* columns, bool serial) {
-      for (int64_t j = 0; j < g.groups; j++) {
-        T* image = dx.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
-        T* target = g.pointwise() ? image : columns;
-        gemm(t, k, l, channels, {w.data<T>() + j * channels * k, 1, k}, {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, target, l, false, serial);
-        if (g.pointwise()) continue;
-        // rows of one channel add into the same plane: whole channels are shared out
-        const int64_t taps = g.kernel_size(), planes = g.in_channels / g.groups;
-        if (serial) fold_rows<T, false>(g, image, columns, 0, k);
-        else parallel_for(planes, 1, [&](int64_t a, int64_t b) { fold_rows<T, false>(g, image, columns, a * taps, b * taps); });
-      }
-    });
-  });
-  if (!dx.is_same(out)) copy_kernel(out, dx);
-  return out;
+  use_outputs(g, grad);
+  const int rank = int(grad.dim()) - 2;
+  return run_pass(
+      "conv_input_grad", size, grad, weight,
+      [&](const Tensor& dy, const Tensor& w, const Tensor& dx) { return dy.numel() && onednn_conv(ConvPass::Input, g, rank, dx, w, nullptr, dy); },
+      [&](auto tag, const Tensor& dy, const Tensor& w, const Tensor& dx) { input_grad_gemm<typename decltype(tag)::type>(g, dy, w, dx); });
 }
 
 Tensor conv_weight_grad(const Tensor& grad, const Tensor& self, const Dims& size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
-  check_dtype("conv_weight_grad", grad, self);
   Geometry g = geometry(self.sizes(), size, stride, padding, dilation, groups);
-  Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
-  if (out.is_meta() || out.numel() == 0) return out;
-  DType t = info(grad.dtype()).compute;
-  Tensor dy = contiguous_of(cast_of(grad, t)), x = contiguous_of(cast_of(self, t)), dw = t == out.dtype() ? out : flambeau::empty(size, t);
-  for (size_t d = 0; d < 3; d++) {
-    size_t rank = size_t(grad.dim()) - 2;
-    if (d >= 3 - rank) g.out[d] = grad.sizes()[d - (3 - rank) + 2];
-  }
-  visit_float(t, "conv_weight_grad", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size(), weights = dw.numel();
-    std::fill(dw.data<T>(), dw.data<T>() + weights, T(0));
-    if (l == 0 || g.batch == 0) return;
-    // images in a fixed number of blocks with a sum each, added in order: the same for any number of threads
-    const int64_t blocks = std::min<int64_t>(g.batch, 8), per_block = (g.batch + blocks - 1) / blocks;
-    std::vector<T> sums(size_t(blocks > 1 ? blocks * weights : 0), T(0));
-    LongWork work(true);
-    auto run = [&](int64_t begin, int64_t end) {
-      std::vector<T> columns(g.pointwise() ? 0 : size_t(k * l));
-      for (int64_t b = begin; b < end; b++) {
-        T* sum = blocks > 1 ? sums.data() + b * weights : dw.data<T>();
-        for (int64_t n = b * per_block; n < std::min(g.batch, (b + 1) * per_block); n++)
-          for (int64_t j = 0; j < g.groups; j++) {
-            T* image = x.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
-            T* unfolded = image;
-            if (!g.pointwise()) fold_rows<T, true>(g, image, unfolded = columns.data(), 0, k);
-            gemm(t, channels, k, l, {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, {unfolded, 1, l}, sum + j * channels * k, k, true, blocks > 1);
-          }
-      }
-    };
-    if (blocks > 1) {
-      parallel_for(blocks, 1, run);
-      T* total = dw.data<T>();
-      for (int64_t b = 0; b < blocks; b++)
-        for (int64_t i = 0; i < weights; i++) total[i] += sums[size_t(b * weights + i)];
-    } else {
-      run(0, 1);
-    }
-  });
-  if (!dw.is_same(out)) copy_kernel(out, dw);
-  return out;
+  use_outputs(g, grad);
+  const int rank = int(grad.dim()) - 2;
+  return run_pass(
+      "conv_weight_grad", size, grad, self,
+      [&](const Tensor& dy, const Tensor& x, const Tensor& dw) { return dy.numel() && onednn_conv(ConvPass::Weight, g, rank, x, dw, nullptr, dy); },
+      [&](auto tag, const Tensor& dy, const Tensor& x, const Tensor& dw) { weight_grad_gemm<typename decltype(tag)::type>(g, dy, x, dw); });
 }
 
 }  // namespace flambeau::kernels

@@ -97,6 +97,9 @@ IndexPlan plan_index(const Tensor& self, const std::vector<OptTensor>& raw) {
   bool any = false;
   for (auto& i : indices)
     if (i) {
+      // cpu indices serve tensors of any device
+      check(!i->is_meta() || self.is_meta(), "index: Expected all tensors to be on the same device, but the indices are on meta and the "
+            "indexed tensor is on ", self.device());
       if (any) {
         bool fits = true;
         try {
@@ -221,6 +224,8 @@ Tensor index(const Tensor& self, const std::vector<OptTensor>& indices) {
 
 Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, const Tensor& values, bool accumulate) {
   check(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ", values.dtype(), " for the source.");
+  check(self.is_meta() || !values.is_meta(), "index_put_: Expected all tensors to be on the same device, but got self on ", self.device(),
+        " and values on meta");
   check_overlap("index_put_", self, self);
   IndexPlan plan = plan_index(self, indices);
   Dims sizes = plan.index_shape;

@@ -21,7 +21,8 @@ struct Classes {
   std::vector<double> weight;  // empty: all 1
   int64_t ignored;
 
-  Classes(const char* op, IntSpan sizes, const Tensor& t, const OptTensor& w, int64_t ignore_index) : ignored(ignore_index) {
+  Classes(const char* op, IntSpan sizes, const Tensor& t, const OptTensor& w, int64_t ignore_index)
+      : ignored(ignore_index) {
     check(!sizes.empty(), op, ": input tensor should be 1D or 2D");
     const bool single = sizes.size() == 1;
     classes = sizes[single ? 0 : 1];
@@ -32,28 +33,39 @@ struct Classes {
       losses.push_back(sizes[d]);
       inner *= sizes[d];
     }
-    check(!single || t.dim() == 0, "size mismatch (got input: ", Dims(sizes), ", target: ", t.sizes(), ") (", op, ")");
+    check(!single || t.dim() == 0, "size mismatch (got input: ", Dims(sizes),
+          ", target: ", t.sizes(), ") (", op, ")");
     if (!equal(t.sizes(), losses)) {
       const int64_t given = t.dim() ? t.sizes()[0] : 0;
-      check<ValueError>(!single && t.dim() > 0 && given == samples, "Expected input batch_size (", samples, ") to match target batch_size (", given, ").");
+      check<ValueError>(!single && t.dim() > 0 && given == samples, "Expected input batch_size (",
+                        samples, ") to match target batch_size (", given, ").");
       fail("Expected target size ", losses, ", got ", t.sizes());
     }
-    check(t.dtype() == DType::Int64 || t.dtype() == DType::UInt8, "expected target dtype to be Long or Byte, but got ", t.dtype(), " (", op, "); convert it with .long()");
-    if (w) check(w->dim() == 1 && w->numel() == classes, "weight tensor should be defined either for all ", classes, " classes or no classes but got weight tensor of shape: ", w->sizes());
+    check(t.dtype() == DType::Int64 || t.dtype() == DType::UInt8,
+          "expected target dtype to be Long or Byte, but got ", t.dtype(), " (", op,
+          "); convert it with .long()");
+    if (w)
+      check(w->dim() == 1 && w->numel() == classes,
+            "weight tensor should be defined either for all ", classes,
+            " classes or no classes but got weight tensor of shape: ", w->sizes());
     if (t.is_meta()) return;
     target = cast_of(contiguous_of(t), DType::Int64);
     if (w) {
       weight.resize(size_t(classes));
-      convert_elements(weight.data(), DType::Float64, contiguous_of(*w).bytes(), w->dtype(), classes);
+      convert_elements(weight.data(), DType::Float64, contiguous_of(*w).bytes(), w->dtype(),
+                       classes);
     }
     const int64_t* p = target.data<int64_t>();
     for (int64_t i = 0; i < target.numel(); i++)
       if ((p[i] < 0 || p[i] >= classes) && p[i] != ignored) [[unlikely]]
-        fail<IndexError>("Target ", p[i], " is out of bounds. (element ", i, " of target; ", op, " has classes 0 to ", classes - 1, ")");
+        fail<IndexError>("Target ", p[i], " is out of bounds. (element ", i, " of target; ", op,
+                         " has classes 0 to ", classes - 1, ")");
   }
   const int64_t* targets() const { return target.data<int64_t>(); }
   int64_t count() const { return samples * inner; }
-  double weight_of(int64_t c) const { return c == ignored ? 0 : weight.empty() ? 1 : weight[size_t(c)]; }
+  double weight_of(int64_t c) const {
+    return c == ignored ? 0 : weight.empty() ? 1 : weight[size_t(c)];
+  }
   double total() const {
     double sum = 0;
     for (int64_t i = 0; i < count(); i++) sum += weight_of(targets()[i]);
@@ -74,7 +86,8 @@ double value_of(const Tensor& t) {
 }
 
 // Weighted losses as a result of the given reduction.
-Tensor reduce_losses(const Classes& c, const double* losses, int64_t reduction, double total, DType dtype) {
+Tensor reduce_losses(const Classes& c, const double* losses, int64_t reduction, double total,
+                     DType dtype) {
   if (reduction == kNone) {
     Tensor out = empty(c.losses, dtype);
     convert_elements(out.bytes(), dtype, losses, DType::Float64, c.count());
@@ -86,43 +99,59 @@ Tensor reduce_losses(const Classes& c, const double* losses, int64_t reduction, 
 }
 
 // The factor of each loss: weight times incoming gradient.
-std::vector<double> loss_factors(const Classes& c, const Tensor& grad, int64_t reduction, const Tensor& total) {
+std::vector<double> loss_factors(const Classes& c, const Tensor& grad, int64_t reduction,
+                                 const Tensor& total) {
   std::vector<double> f(size_t(c.count()));
   Tensor g = contiguous_of(grad);
   if (reduction == kNone) {
     convert_elements(f.data(), DType::Float64, g.bytes(), g.dtype(), c.count());
-    for (int64_t i = 0; i < c.count(); i++) f[size_t(i)] = c.targets()[i] == c.ignored ? 0 : f[size_t(i)] * c.weight_of(c.targets()[i]);
+    for (int64_t i = 0; i < c.count(); i++)
+      f[size_t(i)] = c.targets()[i] == c.ignored ? 0 : f[size_t(i)] * c.weight_of(c.targets()[i]);
     return f;
   }
   const double scale = value_of(g) / (reduction == kMean ? value_of(total) : 1);
-  for (int64_t i = 0; i < c.count(); i++) f[size_t(i)] = c.targets()[i] == c.ignored ? 0 : scale * c.weight_of(c.targets()[i]);
+  for (int64_t i = 0; i < c.count(); i++)
+    f[size_t(i)] = c.targets()[i] == c.ignored ? 0 : scale * c.weight_of(c.targets()[i]);
   return f;
 }
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> _nll_loss(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t reduction, int64_t ignore_index) {
-  check<NotImplementedError>(self.is_floating(), "\"nll_loss_out_frame\" not implemented for '", info(self.dtype()).name, "'");
+std::tuple<Tensor, Tensor> _nll_loss(const Tensor& self, const Tensor& target,
+                                     const OptTensor& weight, int64_t reduction,
+                                     int64_t ignore_index) {
+  check<NotImplementedError>(self.is_floating(), "\"nll_loss_out_frame\" not implemented for '",
+                             info(self.dtype()).name, "'");
   Classes c("nll_loss", self.sizes(), target, weight, ignore_index);
   const DType dtype = self.dtype();
-  if (self.is_meta()) return {empty(reduction == kNone ? c.losses : Dims{}, dtype, self.device()), empty(Dims{}, dtype, self.device())};
+  if (self.is_meta())
+    return {empty(reduction == kNone ? c.losses : Dims{}, dtype, self.device()),
+            empty(Dims{}, dtype, self.device())};
   Tensor x = contiguous_of(self);
   std::vector<double> losses(size_t(c.count()));
   visit(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, half_t> || std::is_same_v<T, bfloat16_t>)
+    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, half_t> ||
+                  std::is_same_v<T, bfloat16_t>)
       for (int64_t i = 0; i < c.count(); i++) {
-        const int64_t t = c.targets()[i], at = (i / c.inner * c.classes + t) * c.inner + i % c.inner;
-        if (t == c.ignored) losses[size_t(i)] = 0;
-        else if constexpr (std::is_floating_point_v<T>) losses[size_t(i)] = -double(x.data<T>()[at]) * c.weight_of(t);
-        else losses[size_t(i)] = -double(float(x.data<T>()[at])) * c.weight_of(t);
+        const int64_t t = c.targets()[i],
+                      at = (i / c.inner * c.classes + t) * c.inner + i % c.inner;
+        if (t == c.ignored)
+          losses[size_t(i)] = 0;
+        else if constexpr (std::is_floating_point_v<T>)
+          losses[size_t(i)] = -double(x.data<T>()[at]) * c.weight_of(t);
+        else
+          losses[size_t(i)] = -double(float(x.data<T>()[at])) * c.weight_of(t);
       }
   });
   const double total = c.total();
-  return {reduce_losses(c, losses.data(), reduction, total, dtype), scalar_of(total, info(dtype).compute)};
+  return {reduce_losses(c, losses.data(), reduction, total, dtype),
+          scalar_of(total, info(dtype).compute)};
 }
 
-Tensor _nll_loss_backward(const Tensor& grad, const Dims& size, const Tensor& target, const OptTensor& weight, int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
+Tensor _nll_loss_backward(const Tensor& grad, const Dims& size, const Tensor& target,
+                          const OptTensor& weight, int64_t reduction, int64_t ignore_index,
+                          const Tensor& total_weight) {
   Classes c("nll_loss", size, target, weight, ignore_index);
   Tensor out = empty(size, grad.dtype(), grad.device());
   if (out.is_meta()) return out;
@@ -130,23 +159,32 @@ Tensor _nll_loss_backward(const Tensor& grad, const Dims& size, const Tensor& ta
   std::vector<double> f = loss_factors(c, grad, reduction, total_weight);
   visit(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, half_t> || std::is_same_v<T, bfloat16_t>)
+    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, half_t> ||
+                  std::is_same_v<T, bfloat16_t>)
       for (int64_t i = 0; i < c.count(); i++) {
         const int64_t t = c.targets()[i];
         if (t == c.ignored) continue;
-        if constexpr (std::is_floating_point_v<T>) out.data<T>()[(i / c.inner * c.classes + t) * c.inner + i % c.inner] = T(-f[size_t(i)]);
-        else out.data<T>()[(i / c.inner * c.classes + t) * c.inner + i % c.inner] = T(float(-f[size_t(i)]));
+        if constexpr (std::is_floating_point_v<T>)
+          out.data<T>()[(i / c.inner * c.classes + t) * c.inner + i % c.inner] = T(-f[size_t(i)]);
+        else
+          out.data<T>()[(i / c.inner * c.classes + t) * c.inner + i % c.inner] =
+              T(float(-f[size_t(i)]));
       }
   });
   return out;
 }
 
-std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t reduction, int64_t ignore_index) {
-  check<NotImplementedError>(self.is_floating(), "\"log_softmax_lastdim_kernel_impl\" not implemented for '", info(self.dtype()).name, "'");
+std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tensor& target,
+                                                  const OptTensor& weight, int64_t reduction,
+                                                  int64_t ignore_index) {
+  check<NotImplementedError>(self.is_floating(),
+                             "\"log_softmax_lastdim_kernel_impl\" not implemented for '",
+                             info(self.dtype()).name, "'");
   Classes c("cross_entropy", self.sizes(), target, weight, ignore_index);
   const DType dtype = self.dtype(), compute = info(dtype).compute;
   if (self.is_meta())
-    return {empty(reduction == kNone ? c.losses : Dims{}, dtype, self.device()), empty(Dims{}, compute, self.device()), empty(Dims{c.count()}, compute, self.device())};
+    return {empty(reduction == kNone ? c.losses : Dims{}, dtype, self.device()),
+            empty(Dims{}, compute, self.device()), empty(Dims{c.count()}, compute, self.device())};
   Tensor x = cast_of(contiguous_of(self), compute), lse = empty(Dims{c.count()}, compute);
   const int64_t width = x.itemsize();
   std::vector<double> losses(size_t(c.count()));
@@ -154,19 +192,26 @@ std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tens
   visit_float(compute, "cross_entropy", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* p = x.template data<T>();
-    parallel_for(c.count(), std::max<int64_t>(1, 4096 / std::max<int64_t>(c.classes, 1)), [&](int64_t begin, int64_t end) {
-      softmax_fns(compute).logsumexp(lse.bytes() + begin * width, p + begin * c.classes, end - begin, c.classes);
-      for (int64_t i = begin; i < end; i++) {
-        const int64_t t = c.targets()[i];
-        losses[size_t(i)] = t == c.ignored ? 0 : c.weight_of(t) * (double(lse.template data<T>()[i]) - double(p[i * c.classes + t]));
-      }
-    });
+    parallel_for(c.count(), std::max<int64_t>(1, 4096 / std::max<int64_t>(c.classes, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   softmax_fns(compute).logsumexp(lse.bytes() + begin * width,
+                                                  p + begin * c.classes, end - begin, c.classes);
+                   for (int64_t i = begin; i < end; i++) {
+                     const int64_t t = c.targets()[i];
+                     losses[size_t(i)] = t == c.ignored
+                                             ? 0
+                                             : c.weight_of(t) * (double(lse.template data<T>()[i]) -
+                                                                 double(p[i * c.classes + t]));
+                   }
+                 });
   });
   const double total = c.total();
   return {reduce_losses(c, losses.data(), reduction, total, dtype), scalar_of(total, compute), lse};
 }
 
-Tensor _cross_entropy_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t reduction, int64_t ignore_index, const Tensor& total_weight, const Tensor& lse) {
+Tensor _cross_entropy_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                               const OptTensor& weight, int64_t reduction, int64_t ignore_index,
+                               const Tensor& total_weight, const Tensor& lse) {
   if (self.is_meta()) return empty(self.sizes(), self.dtype(), self.device());
   Classes c("cross_entropy", self.sizes(), target, weight, ignore_index);
   const DType compute = info(self.dtype()).compute;
@@ -176,18 +221,20 @@ Tensor _cross_entropy_backward(const Tensor& grad, const Tensor& self, const Ten
   LongWork guard(x.numel() > (1 << 16));
   visit_float(compute, "cross_entropy", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    parallel_for(c.count(), std::max<int64_t>(1, 4096 / std::max<int64_t>(c.classes, 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        T* to = out.template data<T>() + i * c.classes;
-        const int64_t t = c.targets()[i];
-        if (t == c.ignored) {
-          std::fill(to, to + c.classes, T(0));
-          continue;
-        }
-        fns.exp_scaled(to, x.template data<T>() + i * c.classes, c.classes, double(lse.template data<T>()[i]), f[size_t(i)]);
-        to[t] = T(double(to[t]) - f[size_t(i)]);
-      }
-    });
+    parallel_for(c.count(), std::max<int64_t>(1, 4096 / std::max<int64_t>(c.classes, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; i++) {
+                     T* to = out.template data<T>() + i * c.classes;
+                     const int64_t t = c.targets()[i];
+                     if (t == c.ignored) {
+                       std::fill(to, to + c.classes, T(0));
+                       continue;
+                     }
+                     fns.exp_scaled(to, x.template data<T>() + i * c.classes, c.classes,
+                                    double(lse.template data<T>()[i]), f[size_t(i)]);
+                     to[t] = T(double(to[t]) - f[size_t(i)]);
+                   }
+                 });
   });
   return cast_of(out, self.dtype());
 }

@@ -1,5 +1,6 @@
-// The driver of all reductions: walks any strided tensor, cuts the work into blocks whose bounds depend on the shape
-// alone, and combines the blocks' accumulators pairwise, so that a result never depends on the number of threads.
+// The driver of all reductions: walks any strided tensor, cuts the work into blocks whose bounds
+// depend on the shape alone, and combines the blocks' accumulators pairwise, so that a result never
+// depends on the number of threads.
 #pragma once
 #include <memory>
 
@@ -24,7 +25,8 @@ Dims reduced_dims(const std::optional<Dims>& dims, int64_t ndim);
 Dims reduced_shape(IntSpan sizes, IntSpan dims, bool keepdim);
 Reduced run_reduction(const ReduceFns& fns, const Tensor& in, IntSpan dims, bool keepdim);
 // The whole of a common reduction: runs, divides, writes the natural result type `out_dtype`.
-Tensor reduce_tensor(ReduceOp op, const Tensor& in, IntSpan dims, bool keepdim, DType out_dtype, double divisor = 1);
+Tensor reduce_tensor(ReduceOp op, const Tensor& in, IntSpan dims, bool keepdim, DType out_dtype,
+                     double divisor = 1);
 // dtype of what `op` writes for elements of `t`.
 DType reduce_result(ReduceOp op, DType t);
 
@@ -32,7 +34,8 @@ DType reduce_result(ReduceOp op, DType t);
 struct Around {
   int64_t outer = 1, n = 1, inner = 1;
   Around(IntSpan sizes, int64_t dim) {
-    for (size_t d = 0; d < sizes.size(); d++) (int64_t(d) < dim ? outer : int64_t(d) == dim ? n : inner) *= sizes[d];
+    for (size_t d = 0; d < sizes.size(); d++)
+      (int64_t(d) < dim ? outer : int64_t(d) == dim ? n : inner) *= sizes[d];
   }
 };
 

@@ -1,5 +1,5 @@
-// Inner loops of reductions, per operation and element type. Sums of floats accumulate in double, of integers in
-// int64.
+// Inner loops of reductions, per operation and element type. Sums of floats accumulate in double,
+// of integers in int64.
 #include "kernels/reduce_lanes.h"
 #include "kernels/reduce_table.h"
 
@@ -26,11 +26,14 @@ using Wide = typename WideOf<Computed<T>>::type;
 
 template <class A, class T>
 FLAMBEAU_INLINE A widen(T v) {
-  if constexpr (requires { v.re; }) return A(double(v.re), double(v.im));
-  else return A(v);
+  if constexpr (requires { v.re; })
+    return A(double(v.re), double(v.im));
+  else
+    return A(v);
 }
 
-// ---- operations: element type, accumulator, natural result ---------------------------------------------
+// ---- operations: element type, accumulator, natural result
+// ---------------------------------------------
 
 template <class T>
 struct SumOp {
@@ -47,8 +50,10 @@ struct NanSumOp : SumOp<T> {
   using Acc = Wide<T>;
   FLAMBEAU_INLINE Acc map(T x) {
     auto v = load(x);
-    if constexpr (std::is_floating_point_v<decltype(v)>) return v != v ? Acc(0) : Acc(v);
-    else return widen<Acc>(v);
+    if constexpr (std::is_floating_point_v<decltype(v)>)
+      return v != v ? Acc(0) : Acc(v);
+    else
+      return widen<Acc>(v);
   }
 };
 template <class T>
@@ -56,8 +61,10 @@ struct ProdOp : SumOp<T> {
   using Acc = Wide<T>;
   FLAMBEAU_INLINE Acc identity() { return Acc(1); }
   FLAMBEAU_INLINE Acc merge(Acc a, Acc b) {
-    if constexpr (std::is_integral_v<Acc>) return Acc(uint64_t(a) * uint64_t(b));
-    else return a * b;
+    if constexpr (std::is_integral_v<Acc>)
+      return Acc(uint64_t(a) * uint64_t(b));
+    else
+      return a * b;
   }
 };
 template <class T, bool Largest>
@@ -67,9 +74,12 @@ struct ExtremeOp {
   using Out = T;
   static constexpr bool divides = false;
   FLAMBEAU_INLINE Acc identity() {
-    if constexpr (std::is_floating_point_v<Acc>) return Largest ? -kInf<Acc> : kInf<Acc>;
-    else if constexpr (__is_same(Acc, bool)) return !Largest;
-    else if constexpr (std::is_unsigned_v<Acc>) return Largest ? Acc(0) : Acc(-1);
+    if constexpr (std::is_floating_point_v<Acc>)
+      return Largest ? -kInf<Acc> : kInf<Acc>;
+    else if constexpr (__is_same(Acc, bool))
+      return !Largest;
+    else if constexpr (std::is_unsigned_v<Acc>)
+      return Largest ? Acc(0) : Acc(-1);
     else {
       constexpr auto top = std::make_unsigned_t<Acc>(-1) >> 1;
       return Largest ? Acc(-Acc(top) - 1) : Acc(top);
@@ -77,8 +87,10 @@ struct ExtremeOp {
   }
   FLAMBEAU_INLINE Acc map(T x) { return load(x); }
   FLAMBEAU_INLINE Acc merge(Acc a, Acc b) {
-    if constexpr (__is_same(Acc, bool)) return Largest ? a | b : a & b;
-    else return Largest ? maximum(a, b) : minimum(a, b);
+    if constexpr (__is_same(Acc, bool))
+      return Largest ? a | b : a & b;
+    else
+      return Largest ? maximum(a, b) : minimum(a, b);
   }
 };
 template <class T>
@@ -100,8 +112,10 @@ struct NormOp {
     auto v = load(x);
     if constexpr (requires { v.re; }) {
       double re = v.re, im = v.im;
-      if constexpr (Squares) return re * re + im * im;
-      else return hypot(re, im);
+      if constexpr (Squares)
+        return re * re + im * im;
+      else
+        return hypot(re, im);
     } else {
       double d = double(v);
       return Squares ? d * d : abs(d);
@@ -120,7 +134,8 @@ struct CountOp {
   FLAMBEAU_INLINE int64_t merge(int64_t a, int64_t b) { return a + b; }
 };
 
-// ---- loops ------------------------------------------------------------------------------------------------
+// ---- loops
+// ------------------------------------------------------------------------------------------------
 
 template <class Op>
 struct Loops {
@@ -130,7 +145,8 @@ struct Loops {
     const T* x = static_cast<const T*>(in);
     for (int64_t r = 0; r < count; r++, x += stride)
       static_cast<A*>(acc)[r] = reduce_lanes(
-          n, Op::identity(), [x](int64_t i) { return Op::map(x[i]); }, [](A a, A b) { return Op::merge(a, b); });
+          n, Op::identity(), [x](int64_t i) { return Op::map(x[i]); },
+          [](A a, A b) { return Op::merge(a, b); });
   }
   static void columns(void* acc, const void* in, int64_t rows, int64_t cols, int64_t stride) {
     const T* x = static_cast<const T*>(in);
@@ -150,8 +166,10 @@ struct Loops {
     for (int64_t i = 0; i < n; i++) {
       A v = a[i];
       if constexpr (Op::divides) v = divisor == 1 ? v : v / divisor;
-      if constexpr (requires { v.re; }) static_cast<Out*>(out)[i] = Out(v.re, v.im);
-      else static_cast<Out*>(out)[i] = store<Out>(v);
+      if constexpr (requires { v.re; })
+        static_cast<Out*>(out)[i] = Out(v.re, v.im);
+      else
+        static_cast<Out*>(out)[i] = store<Out>(v);
     }
   }
   static constexpr ReduceFns fns{int(sizeof(A)), rows, columns, combine, finish};
@@ -164,7 +182,8 @@ struct MomentLoops {
     const T* x = static_cast<const T*>(in);
     auto add = [](double a, double b) { return a + b; };
     for (int64_t r = 0; r < count; r++, x += stride) {
-      double mean = reduce_lanes(n, 0.0, [x](int64_t i) { return double(load(x[i])); }, add) / double(n);
+      double mean =
+          reduce_lanes(n, 0.0, [x](int64_t i) { return double(load(x[i])); }, add) / double(n);
       double m2 = reduce_lanes(
           n, 0.0,
           [x, mean](int64_t i) {
@@ -182,7 +201,9 @@ struct MomentLoops {
     for (int64_t begin = 0; begin < cols; begin += strip) {
       const int64_t width = cols - begin < strip ? cols - begin : strip;
       const T* x = static_cast<const T*>(in) + begin;
-      reduce_columns(mean, rows, width, 0.0, [x, stride](int64_t r, int64_t c) { return double(load(x[r * stride + c])); }, add);
+      reduce_columns(
+          mean, rows, width, 0.0,
+          [x, stride](int64_t r, int64_t c) { return double(load(x[r * stride + c])); }, add);
       for (int64_t c = 0; c < width; c++) mean[c] = rows ? mean[c] / double(rows) : 0;
       const double* m = mean;
       reduce_columns(
@@ -192,7 +213,8 @@ struct MomentLoops {
             return d * d;
           },
           add);
-      for (int64_t c = 0; c < width; c++) static_cast<Moments*>(acc)[begin + c] = {double(rows), mean[c], m2[c]};
+      for (int64_t c = 0; c < width; c++)
+        static_cast<Moments*>(acc)[begin + c] = {double(rows), mean[c], m2[c]};
     }
   }
   // Chan, Golub and LeVeque's update.
@@ -215,14 +237,17 @@ struct ArgLoops {
   using Op = ExtremeOp<T, Largest>;
   using A = typename Op::Acc;
   FLAMBEAU_INLINE bool is_nan(A v) {
-    if constexpr (std::is_floating_point_v<A>) return v != v;
-    else return false;
+    if constexpr (std::is_floating_point_v<A>)
+      return v != v;
+    else
+      return false;
   }
   static void rows(void* values, int64_t* indices, const void* in, int64_t count, int64_t n) {
     const T* x = static_cast<const T*>(in);
     for (int64_t r = 0; r < count; r++, x += n) {
       const A best = reduce_lanes(
-          n, Op::identity(), [x](int64_t i) { return load(x[i]); }, [](A a, A b) { return Op::merge(a, b); });
+          n, Op::identity(), [x](int64_t i) { return load(x[i]); },
+          [](A a, A b) { return Op::merge(a, b); });
       const bool nan = is_nan(best);
       int64_t i = 0;
       auto hit = [&](int64_t k) { return nan ? is_nan(load(x[k])) : load(x[k]) == best; };
@@ -236,7 +261,8 @@ struct ArgLoops {
       static_cast<T*>(values)[r] = x[i];
     }
   }
-  static void columns(void* values, int64_t* indices, const void* in, int64_t n, int64_t cols, int64_t stride) {
+  static void columns(void* values, int64_t* indices, const void* in, int64_t n, int64_t cols,
+                      int64_t stride) {
     constexpr int64_t strip = 256;
     A best[strip];
     int64_t at[strip];
@@ -250,7 +276,8 @@ struct ArgLoops {
       for (int64_t r = 1; r < n; r++)
         for (int64_t c = 0; c < width; c++) {
           const A v = load(x[r * stride + c]);
-          const bool better = ((Largest ? v > best[c] : v < best[c]) | is_nan(v)) & !is_nan(best[c]);
+          const bool better =
+              ((Largest ? v > best[c] : v < best[c]) | is_nan(v)) & !is_nan(best[c]);
           best[c] = better ? v : best[c];
           at[c] = better ? r : at[c];
         }
@@ -266,13 +293,14 @@ struct ArgLoops {
 constexpr ReduceFns kNone{};
 constexpr ArgFns kNoArg{};
 
-#define REALS(Op)                                                                                        \
-  Loops<Op<bool>>::fns, Loops<Op<uint8_t>>::fns, Loops<Op<int8_t>>::fns, Loops<Op<int16_t>>::fns,        \
-      Loops<Op<int32_t>>::fns, Loops<Op<int64_t>>::fns, Loops<Op<HalfBits>>::fns, Loops<Op<BFloat16Bits>>::fns, \
-      Loops<Op<float>>::fns, Loops<Op<double>>::fns
+#define REALS(Op)                                                                                 \
+  Loops<Op<bool>>::fns, Loops<Op<uint8_t>>::fns, Loops<Op<int8_t>>::fns, Loops<Op<int16_t>>::fns, \
+      Loops<Op<int32_t>>::fns, Loops<Op<int64_t>>::fns, Loops<Op<HalfBits>>::fns,                 \
+      Loops<Op<BFloat16Bits>>::fns, Loops<Op<float>>::fns, Loops<Op<double>>::fns
 #define ALL(Op) REALS(Op), Loops<Op<Complex<float>>>::fns, Loops<Op<Complex<double>>>::fns
-#define FLOATS(L) \
-  kNone, kNone, kNone, kNone, kNone, kNone, L<HalfBits>::fns, L<BFloat16Bits>::fns, L<float>::fns, L<double>::fns
+#define FLOATS(L)                                                                                  \
+  kNone, kNone, kNone, kNone, kNone, kNone, L<HalfBits>::fns, L<BFloat16Bits>::fns, L<float>::fns, \
+      L<double>::fns
 
 template <class T>
 using MaxOp = ExtremeOp<T, true>;
@@ -283,10 +311,11 @@ using SquaresLoops = Loops<NormOp<T, true>>;
 template <class T>
 using AbsLoops = Loops<NormOp<T, false>>;
 
-#define ARGS(Largest)                                                                                       \
-  ArgLoops<bool, Largest>::fns, ArgLoops<uint8_t, Largest>::fns, ArgLoops<int8_t, Largest>::fns,            \
-      ArgLoops<int16_t, Largest>::fns, ArgLoops<int32_t, Largest>::fns, ArgLoops<int64_t, Largest>::fns,    \
-      ArgLoops<HalfBits, Largest>::fns, ArgLoops<BFloat16Bits, Largest>::fns, ArgLoops<float, Largest>::fns, \
+#define ARGS(Largest)                                                                            \
+  ArgLoops<bool, Largest>::fns, ArgLoops<uint8_t, Largest>::fns, ArgLoops<int8_t, Largest>::fns, \
+      ArgLoops<int16_t, Largest>::fns, ArgLoops<int32_t, Largest>::fns,                          \
+      ArgLoops<int64_t, Largest>::fns, ArgLoops<HalfBits, Largest>::fns,                         \
+      ArgLoops<BFloat16Bits, Largest>::fns, ArgLoops<float, Largest>::fns,                       \
       ArgLoops<double, Largest>::fns, kNoArg, kNoArg
 
 }  // namespace

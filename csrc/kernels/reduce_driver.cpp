@@ -8,10 +8,10 @@
 
 namespace flambeau {
 
-#define FLAMBEAU_DECLARE(ns)                                   \
-  namespace ns {                                               \
+#define FLAMBEAU_DECLARE(ns)                                      \
+  namespace ns {                                                  \
   extern const ReduceFns reduce_table[kNumReduceOps][kNumDTypes]; \
-  extern const ArgFns arg_table[2][kNumDTypes];                \
+  extern const ArgFns arg_table[2][kNumDTypes];                   \
   }
 FLAMBEAU_DECLARE(baseline)
 FLAMBEAU_DECLARE(avx2)
@@ -19,16 +19,22 @@ FLAMBEAU_DECLARE(avx512)
 #undef FLAMBEAU_DECLARE
 
 const ReduceFns& reduce_fns(ReduceOp op, DType dtype) {
-  static const ReduceFns (*const tables[3])[kNumDTypes] = {
-      FLAMBEAU_TABLE_BASELINE(reduce_table, 0), FLAMBEAU_TABLE_AVX2(reduce_table, 0),
-      FLAMBEAU_TABLE_AVX512(reduce_table, 0)};
-  return tables[chosen_target()][int(op)][int(dtype)];
+  static const ReduceFns(*const tables[3])[kNumDTypes] = {FLAMBEAU_TABLE_BASELINE(reduce_table, 0),
+                                                          FLAMBEAU_TABLE_AVX2(reduce_table, 0),
+                                                          FLAMBEAU_TABLE_AVX512(reduce_table, 0)};
+  const ReduceFns& f = tables[chosen_target()][int(op)][int(dtype)];
+  check<NotImplementedError>(f.rows != nullptr, "this reduction is not implemented for '",
+                             info(dtype).name, "'");
+  return f;
 }
 
 const ArgFns& arg_fns(bool largest, DType dtype) {
-  static const ArgFns (*const tables[3])[kNumDTypes] = {
-      FLAMBEAU_TABLE_BASELINE(arg_table, 0), FLAMBEAU_TABLE_AVX2(arg_table, 0), FLAMBEAU_TABLE_AVX512(arg_table, 0)};
-  return tables[chosen_target()][int(largest)][int(dtype)];
+  static const ArgFns(*const tables[3])[kNumDTypes] = {FLAMBEAU_TABLE_BASELINE(arg_table, 0),
+                                                       FLAMBEAU_TABLE_AVX2(arg_table, 0),
+                                                       FLAMBEAU_TABLE_AVX512(arg_table, 0)};
+  const ArgFns& fns = tables[chosen_target()][int(largest)][int(dtype)];
+  check<NotImplementedError>(fns.rows, "this reduction is not implemented for ", dtype);
+  return fns;
 }
 
 Dims reduced_dims(const std::optional<Dims>& dims, int64_t ndim) {
@@ -48,18 +54,20 @@ Dims reduced_shape(IntSpan sizes, IntSpan dims, bool keepdim) {
   Dims out;
   for (size_t d = 0; d < sizes.size(); d++) {
     const bool gone = std::find(dims.begin(), dims.end(), int64_t(d)) != dims.end();
-    if (!gone) out.push_back(sizes[d]);
-    else if (keepdim) out.push_back(1);
+    if (!gone)
+      out.push_back(sizes[d]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
 
 namespace {
 
-constexpr int64_t kRow = 16384;       // elements of one block along a row
-constexpr int64_t kTile = 65536;      // elements of one block of columns
-constexpr int64_t kStrip = 1024;      // columns of one work item
-constexpr int64_t kGrain = 32768;     // elements below which one thread is faster
+constexpr int64_t kRow = 16384;    // elements of one block along a row
+constexpr int64_t kTile = 65536;   // elements of one block of columns
+constexpr int64_t kStrip = 1024;   // columns of one work item
+constexpr int64_t kGrain = 32768;  // elements below which one thread is faster
 
 struct Axis {
   int64_t size, stride;
@@ -67,11 +75,14 @@ struct Axis {
 using Axes = std::vector<Axis>;
 
 void coalesce(Axes& axes) {
-  std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
   Axes out;
   for (auto& a : axes) {
-    if (!out.empty() && out.back().stride == a.stride * a.size) out.back() = {out.back().size * a.size, a.stride};
-    else out.push_back(a);
+    if (!out.empty() && out.back().stride == a.stride * a.size)
+      out.back() = {out.back().size * a.size, a.stride};
+    else
+      out.push_back(a);
   }
   axes = std::move(out);
 }
@@ -106,9 +117,8 @@ struct Plan {
         order.push_back({stride, d});
       }
     }
-    std::stable_sort(order.begin(), order.end(), [&](auto& a, auto& b) {
-      return a.first > b.first;
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto& a, auto& b) { return a.first > b.first; });
     for (auto& [stride, d] : order) {
       kept_order.push_back(d);
       if (in.sizes()[size_t(d)] != 1) kept.push_back({in.sizes()[size_t(d)], stride});
@@ -117,34 +127,40 @@ struct Plan {
     coalesce(kept);
   }
   bool has_unit_stride() const {
-    return (!reduced.empty() && reduced.back().stride == 1) || (!kept.empty() && kept.back().stride == 1) ||
-           (reduced.empty() && kept.empty());
+    return (!reduced.empty() && reduced.back().stride == 1) ||
+           (!kept.empty() && kept.back().stride == 1) || (reduced.empty() && kept.empty());
   }
 };
 
-// acc[0] of each of `count` groups of `units` vectors of `width` accumulators becomes the group's whole.
+// acc[0] of each of `count` groups of `units` vectors of `width` accumulators becomes the group's
+// whole.
 void combine_units(const ReduceFns& f, char* acc, int64_t count, int64_t units, int64_t width) {
   const int64_t bytes = width * f.acc_size;
   for (int64_t m = 0; m < count; m++) {
     char* group = acc + m * units * bytes;
     for (int64_t step = 1; step < units; step *= 2)
-      for (int64_t i = 0; i + step < units; i += 2 * step) f.combine(group + i * bytes, group + (i + step) * bytes, width);
+      for (int64_t i = 0; i + step < units; i += 2 * step)
+        f.combine(group + i * bytes, group + (i + step) * bytes, width);
     if (m > 0) std::copy(group, group + bytes, acc + m * bytes);
   }
 }
 
 class Run {
  public:
-  Run(const ReduceFns& f, const Tensor& in, const Plan& plan) : f_(f), base_(in.bytes()), width_(in.itemsize()), plan_(plan) {}
+  Run(const ReduceFns& f, const Tensor& in, const Plan& plan)
+      : f_(f), base_(in.bytes()), width_(in.itemsize()), plan_(plan) {}
 
   void operator()(Reduced& out) {
     inner_ = plan_.reduced.empty() ? Axis{1, 1} : plan_.reduced.back();
     outer_ = plan_.reduced;
     if (!outer_.empty()) outer_.pop_back();
     combos_ = count_of(outer_);
-    const bool columns = !plan_.kept.empty() && plan_.kept.back().stride == 1 && !(inner_.stride == 1 && !plan_.reduced.empty());
-    if (columns) by_columns(out);
-    else by_rows(out);
+    const bool columns = !plan_.kept.empty() && plan_.kept.back().stride == 1 &&
+                         !(inner_.stride == 1 && !plan_.reduced.empty());
+    if (columns)
+      by_columns(out);
+    else
+      by_rows(out);
   }
 
  private:
@@ -174,32 +190,39 @@ class Run {
       const Axis last = plan_.kept.empty() ? Axis{1, 1} : plan_.kept.back();
       Axes lead = plan_.kept;
       if (!lead.empty()) lead.pop_back();
-      parallel_for(count, std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
-        for (int64_t m = begin; m < end;) {
-          const int64_t run = std::min(end - m, last.size - m % last.size);
-          f_.rows(acc + m * f_.acc_size, at(offset_of(lead, m / last.size) + m % last.size * last.stride), run, n, last.stride);
-          m += run;
-        }
-      });
+      parallel_for(count, std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t m = begin; m < end;) {
+                       const int64_t run = std::min(end - m, last.size - m % last.size);
+                       f_.rows(acc + m * f_.acc_size,
+                               at(offset_of(lead, m / last.size) + m % last.size * last.stride),
+                               run, n, last.stride);
+                       m += run;
+                     }
+                   });
       return;
     }
     const int64_t work = std::min(piece_ * group_, piece_ * combos_);
-    parallel_for(count * units_, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
-      alignas(16) char other[32];
-      for (int64_t k = begin; k < end; k++) {
-        const int64_t start = offset_of(plan_.kept, k / units_), unit = k % units_;
-        char* to = acc + k * f_.acc_size;
-        if (pieces_ > 1) {
-          const int64_t from = unit % pieces_ * piece_;
-          f_.rows(to, at(start + offset_of(outer_, unit / pieces_) + from), 1, std::min(piece_, n - from), 0);
-          continue;
-        }
-        for (int64_t q = unit * group_, stop = std::min(combos_, q + group_), first = q; q < stop; q++) {
-          f_.rows(q == first ? to : other, at(start + offset_of(outer_, q)), 1, n, 0);
-          if (q != first) f_.combine(to, other, 1);
-        }
-      }
-    });
+    parallel_for(count * units_, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   alignas(16) char other[32];
+                   for (int64_t k = begin; k < end; k++) {
+                     const int64_t start = offset_of(plan_.kept, k / units_), unit = k % units_;
+                     char* to = acc + k * f_.acc_size;
+                     if (pieces_ > 1) {
+                       const int64_t from = unit % pieces_ * piece_;
+                       f_.rows(to, at(start + offset_of(outer_, unit / pieces_) + from), 1,
+                               std::min(piece_, n - from), 0);
+                       continue;
+                     }
+                     for (int64_t q = unit * group_, stop = std::min(combos_, q + group_),
+                                  first = q;
+                          q < stop; q++) {
+                       f_.rows(q == first ? to : other, at(start + offset_of(outer_, q)), 1, n, 0);
+                       if (q != first) f_.combine(to, other, 1);
+                     }
+                   }
+                 });
     combine_units(f_, acc, count, units_, 1);
   }
 
@@ -212,31 +235,37 @@ class Run {
     char* acc = static_cast<char*>(out.acc);
     const int64_t strips = (cols + kStrip - 1) / kStrip;
     const int64_t work = std::min(cols, kStrip) * std::min(piece_ * group_, piece_ * combos_);
-    parallel_for(blocks * units_ * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
-      std::unique_ptr<char[]> other;
-      for (int64_t k = begin; k < end; k++) {
-        const int64_t strip = k % strips * kStrip, width = std::min(kStrip, cols - strip);
-        const int64_t unit = k / strips % units_, block = k / strips / units_;
-        const int64_t start = offset_of(lead, block) + strip;
-        char* to = acc + ((block * units_ + unit) * cols + strip) * f_.acc_size;
-        if (pieces_ > 1) {
-          const int64_t from = unit % pieces_ * piece_;
-          f_.columns(to, at(start + offset_of(outer_, unit / pieces_) + from * inner_.stride), std::min(piece_, n - from), width, inner_.stride);
-          continue;
-        }
-        for (int64_t q = unit * group_, stop = std::min(combos_, q + group_), first = q; q < stop; q++) {
-          if (q != first && !other) other.reset(new char[size_t(kStrip * f_.acc_size)]);
-          f_.columns(q == first ? to : other.get(), at(start + offset_of(outer_, q)), n, width, inner_.stride);
-          if (q != first) f_.combine(to, other.get(), width);
-        }
-      }
-    });
+    parallel_for(
+        blocks * units_ * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)),
+        [&](int64_t begin, int64_t end) {
+          std::unique_ptr<char[]> other;
+          for (int64_t k = begin; k < end; k++) {
+            const int64_t strip = k % strips * kStrip, width = std::min(kStrip, cols - strip);
+            const int64_t unit = k / strips % units_, block = k / strips / units_;
+            const int64_t start = offset_of(lead, block) + strip;
+            char* to = acc + ((block * units_ + unit) * cols + strip) * f_.acc_size;
+            if (pieces_ > 1) {
+              const int64_t from = unit % pieces_ * piece_;
+              f_.columns(to, at(start + offset_of(outer_, unit / pieces_) + from * inner_.stride),
+                         std::min(piece_, n - from), width, inner_.stride);
+              continue;
+            }
+            for (int64_t q = unit * group_, stop = std::min(combos_, q + group_), first = q;
+                 q < stop; q++) {
+              if (q != first && !other) other.reset(new char[size_t(kStrip * f_.acc_size)]);
+              f_.columns(q == first ? to : other.get(), at(start + offset_of(outer_, q)), n, width,
+                         inner_.stride);
+              if (q != first) f_.combine(to, other.get(), width);
+            }
+          }
+        });
     combine_units(f_, acc, blocks, units_, cols);
   }
 
   void allocate_acc(Reduced& out, int64_t count) {
     out.storage.reset(new char[size_t(count * f_.acc_size) + 64]);
-    out.acc = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(out.storage.get()) + 63) & ~uintptr_t(63));
+    out.acc = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(out.storage.get()) + 63) &
+                                      ~uintptr_t(63));
   }
 
   const ReduceFns& f_;
@@ -289,21 +318,29 @@ Reduced run_reduction(const ReduceFns& f, const Tensor& self, IntSpan dims, bool
 
 DType reduce_result(ReduceOp op, DType t) {
   switch (op) {
-    case ReduceOp::Sum: case ReduceOp::NanSum: case ReduceOp::Prod:
+    case ReduceOp::Sum:
+    case ReduceOp::NanSum:
+    case ReduceOp::Prod:
       return category(t) <= Category::Integral ? DType::Int64 : t;
-    case ReduceOp::SumSquares: case ReduceOp::SumAbs: return real_dtype(t);
-    case ReduceOp::CountNonzero: return DType::Int64;
-    default: return t;
+    case ReduceOp::SumSquares:
+    case ReduceOp::SumAbs:
+      return real_dtype(t);
+    case ReduceOp::CountNonzero:
+      return DType::Int64;
+    default:
+      return t;
   }
 }
 
-Tensor reduce_tensor(ReduceOp op, const Tensor& in, IntSpan dims, bool keepdim, DType out_dtype, double divisor) {
+Tensor reduce_tensor(ReduceOp op, const Tensor& in, IntSpan dims, bool keepdim, DType out_dtype,
+                     double divisor) {
   const DType natural = reduce_result(op, in.dtype());
   if (in.is_meta()) return empty(reduced_shape(in.sizes(), dims, keepdim), out_dtype, in.device());
   const ReduceFns& f = reduce_fns(op, in.dtype());
   Tensor out;
   const int64_t n = in.numel();
-  if (in.is_contiguous() && n <= kRow && (dims.size() == size_t(in.dim()))) {  // all of a small tensor
+  if (in.is_contiguous() && n <= kRow &&
+      (dims.size() == size_t(in.dim()))) {  // all of a small tensor
     alignas(16) char acc[32];
     f.rows(acc, n ? in.bytes() : nullptr, 1, n, 0);
     out = empty(keepdim ? Dims(size_t(in.dim()), 1) : Dims{}, natural);

@@ -1,5 +1,6 @@
-// Reduction of contiguous elements in a fixed order: 64 virtual lanes, folded in halves at the end. Long inner loops
-// over lane arrays vectorize on every target, and the order is the same on all of them.
+// Reduction of contiguous elements in a fixed order: 64 virtual lanes, folded in halves at the end.
+// Long inner loops over lane arrays vectorize on every target, and the order is the same on all of
+// them.
 #pragma once
 #include "simd/half.h"
 #include "simd/logic.h"
@@ -23,9 +24,12 @@ FLAMBEAU_INLINE float load(HalfBits v) { return half_to_float(v.bits); }
 FLAMBEAU_INLINE float load(BFloat16Bits v) { return bfloat16_to_float(v.bits); }
 template <class To, class A>
 FLAMBEAU_INLINE To store(A v) {
-  if constexpr (__is_same(To, HalfBits)) return {float_to_half(float(v))};
-  else if constexpr (__is_same(To, BFloat16Bits)) return {float_to_bfloat16(float(v))};
-  else return To(v);
+  if constexpr (__is_same(To, HalfBits))
+    return {float_to_half(float(v))};
+  else if constexpr (__is_same(To, BFloat16Bits))
+    return {float_to_bfloat16(float(v))};
+  else
+    return To(v);
 }
 
 constexpr int kLanes = 64;
@@ -56,9 +60,37 @@ FLAMBEAU_INLINE A reduce_lanes(int64_t n, A identity, Map map, Merge merge) {
   return lane[0];
 }
 
+// Two sums of doubles in one pass: first(i) and second(i) over i < n.
+template <class First, class Second>
+FLAMBEAU_INLINE void sum_both(int64_t n, double* a, double* b, First first, Second second) {
+  double p[kLanes], q[kLanes];
+  for (int l = 0; l < kLanes; l++) p[l] = q[l] = 0;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes)
+    for (int l = 0; l < kLanes; l++) {
+      p[l] += first(i + l) + first(i + kLanes + l);
+      q[l] += second(i + l) + second(i + kLanes + l);
+    }
+  for (; i < n; i += kLanes) {
+    const int rest = n - i < kLanes ? int(n - i) : kLanes;
+    for (int l = 0; l < rest; l++) {
+      p[l] += first(i + l);
+      q[l] += second(i + l);
+    }
+  }
+  for (int w = kLanes / 2; w; w /= 2)
+    for (int l = 0; l < w; l++) {
+      p[l] += p[l + w];
+      q[l] += q[l + w];
+    }
+  *a = p[0];
+  *b = q[0];
+}
+
 // acc[c] over rows r of map(r, c), strip by strip so that the accumulators stay in the L1 cache.
 template <class A, class Map, class Merge>
-FLAMBEAU_INLINE void reduce_columns(A* acc, int64_t rows, int64_t cols, A identity, Map map, Merge merge) {
+FLAMBEAU_INLINE void reduce_columns(A* acc, int64_t rows, int64_t cols, A identity, Map map,
+                                    Merge merge) {
   constexpr int64_t strip = 512;
   for (int64_t begin = 0; begin < cols; begin += strip) {
     const int64_t end = begin + strip < cols ? begin + strip : cols;
@@ -67,7 +99,8 @@ FLAMBEAU_INLINE void reduce_columns(A* acc, int64_t rows, int64_t cols, A identi
     for (; r + 4 <= rows; r += 4) {
 #pragma GCC ivdep
       for (int64_t c = begin; c < end; c++)
-        acc[c] = merge(acc[c], merge(merge(map(r, c), map(r + 1, c)), merge(map(r + 2, c), map(r + 3, c))));
+        acc[c] = merge(acc[c],
+                       merge(merge(map(r, c), map(r + 1, c)), merge(map(r + 2, c), map(r + 3, c))));
     }
     for (; r < rows; r++) {
 #pragma GCC ivdep

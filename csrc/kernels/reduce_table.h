@@ -1,11 +1,21 @@
-// What reduce.simd.cpp offers to the reduction driver, per operation and element type. Plain types only: the header
-// is also compiled once per instruction set.
+// What reduce.simd.cpp offers to the reduction driver, per operation and element type. Plain types
+// only: the header is also compiled once per instruction set.
 #pragma once
 #include <cstdint>
 
 namespace flambeau {
 
-enum class ReduceOp : int { Sum, NanSum, Prod, Max, Min, SumSquares, SumAbs, CountNonzero, Moments };
+enum class ReduceOp : int {
+  Sum,
+  NanSum,
+  Prod,
+  Max,
+  Min,
+  SumSquares,
+  SumAbs,
+  CountNonzero,
+  Moments
+};
 constexpr int kNumReduceOps = 9;
 
 // Accumulator of ReduceOp::Moments.
@@ -28,7 +38,8 @@ struct ReduceFns {
 // Largest or smallest element with the position of its first occurrence; a NaN wins.
 struct ArgFns {
   void (*rows)(void* values, int64_t* indices, const void* in, int64_t count, int64_t n);
-  void (*columns)(void* values, int64_t* indices, const void* in, int64_t n, int64_t cols, int64_t stride);
+  void (*columns)(void* values, int64_t* indices, const void* in, int64_t n, int64_t cols,
+                  int64_t stride);
 };
 
 }  // namespace flambeau

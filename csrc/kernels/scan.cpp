@@ -36,28 +36,36 @@ using Wide = typename WideOf<T>::type;
 
 template <class To, class From>
 To narrowed(From v) {
-  if constexpr (std::is_same_v<To, half_t> || std::is_same_v<To, bfloat16_t>) return To(float(v));
-  else return To(v);
+  if constexpr (std::is_same_v<To, half_t> || std::is_same_v<To, bfloat16_t>)
+    return To(float(v));
+  else
+    return To(v);
 }
 template <class To, class From>
 To widened(From v) {
-  if constexpr (std::is_same_v<From, half_t> || std::is_same_v<From, bfloat16_t>) return To(float(v));
-  else return To(v);
+  if constexpr (std::is_same_v<From, half_t> || std::is_same_v<From, bfloat16_t>)
+    return To(float(v));
+  else
+    return To(v);
 }
 
-// f(in, out, n, step) for each line along `dim`; the lines of one outer block are `inner` neighbours.
+// f(in, out, n, step) for each line along `dim`; the lines of one outer block are `inner`
+// neighbours.
 template <class F>
 void each_line(const Tensor& x, int64_t dim, F&& f) {
   const Around a(x.sizes(), dim);
   LongWork guard(x.numel() > (1 << 18));
-  parallel_for(a.outer * a.inner, std::max<int64_t>(1, 16384 / std::max<int64_t>(a.n, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; k++) f(k / a.inner * a.n * a.inner + k % a.inner, a.n, a.inner);
-  });
+  parallel_for(a.outer * a.inner, std::max<int64_t>(1, 16384 / std::max<int64_t>(a.n, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t k = begin; k < end; k++)
+                   f(k / a.inner * a.n * a.inner + k % a.inner, a.n, a.inner);
+               });
 }
 
 // Running values of all columns of a block, row by row: memory is read in order.
 template <class T, class Step>
-void scan_columns(const T* x, T* y, int64_t n, int64_t inner, int64_t cols, Wide<T> first, Step step) {
+void scan_columns(const T* x, T* y, int64_t n, int64_t inner, int64_t cols, Wide<T> first,
+                  Step step) {
   std::vector<Wide<T>> state(size_t(cols), first);
   for (int64_t r = 0; r < n; r++)
     for (int64_t c = 0; c < cols; c++) {
@@ -69,7 +77,8 @@ void scan_columns(const T* x, T* y, int64_t n, int64_t inner, int64_t cols, Wide
 template <class Step>
 Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, int first, Step step) {
   const int64_t d = wrap_dim(dim, self.dim());
-  const DType to = dtype.value_or(category(self.dtype()) <= Category::Integral ? DType::Int64 : self.dtype());
+  const DType to =
+      dtype.value_or(category(self.dtype()) <= Category::Integral ? DType::Int64 : self.dtype());
   Tensor out = empty(self.sizes(), to, self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   Tensor x = cast_of(contiguous_of(self), to);
@@ -92,12 +101,14 @@ Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, int fir
       constexpr int64_t strip = 128;
       const int64_t strips = (a.inner + strip - 1) / strip;
       LongWork guard(x.numel() > (1 << 18));
-      parallel_for(a.outer * strips, std::max<int64_t>(1, 16384 / (a.n * std::min(strip, a.inner))), [&](int64_t begin, int64_t end) {
-        for (int64_t k = begin; k < end; k++) {
-          const int64_t c = k % strips * strip, at = k / strips * a.n * a.inner + c;
-          scan_columns(in + at, y + at, a.n, a.inner, std::min(strip, a.inner - c), Wide<T>(first), step);
-        }
-      });
+      parallel_for(a.outer * strips, std::max<int64_t>(1, 16384 / (a.n * std::min(strip, a.inner))),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t k = begin; k < end; k++) {
+                       const int64_t c = k % strips * strip, at = k / strips * a.n * a.inner + c;
+                       scan_columns(in + at, y + at, a.n, a.inner, std::min(strip, a.inner - c),
+                                    Wide<T>(first), step);
+                     }
+                   });
     } else {
       fail<NotImplementedError>("cumulative operators have no result of dtype bool");
     }
@@ -107,14 +118,18 @@ Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, int fir
 
 template <class T>
 bool is_nan(T v) {
-  if constexpr (std::is_integral_v<T>) return false;
-  else return std::isnan(double(v));
+  if constexpr (std::is_integral_v<T>)
+    return false;
+  else
+    return std::isnan(double(v));
 }
 
-std::tuple<Tensor, Tensor> extreme_scan(const char* op, bool largest, const Tensor& self, int64_t dim) {
+std::tuple<Tensor, Tensor> extreme_scan(const char* op, bool largest, const Tensor& self,
+                                        int64_t dim) {
   check<NotImplementedError>(!self.is_complex(), op, "(): complex numbers have no order");
   const int64_t d = wrap_dim(dim, self.dim());
-  Tensor values = empty(self.sizes(), self.dtype(), self.device()), indices = empty(self.sizes(), DType::Int64, self.device());
+  Tensor values = empty(self.sizes(), self.dtype(), self.device()),
+         indices = empty(self.sizes(), DType::Int64, self.device());
   if (self.is_meta() || self.numel() == 0) return {values, indices};
   Tensor x = contiguous_of(self);
   visit(x.dtype(), [&](auto tag) {
@@ -123,7 +138,8 @@ std::tuple<Tensor, Tensor> extreme_scan(const char* op, bool largest, const Tens
       const T* in = x.data<T>();
       T* v = values.data<T>();
       int64_t* at = indices.data<int64_t>();
-      using C = std::conditional_t<std::is_same_v<T, half_t> || std::is_same_v<T, bfloat16_t>, float, T>;
+      using C =
+          std::conditional_t<std::is_same_v<T, half_t> || std::is_same_v<T, bfloat16_t>, float, T>;
       each_line(x, d, [&](int64_t start, int64_t n, int64_t step) {
         C best = C(in[start]);
         int64_t where = 0;
@@ -163,12 +179,18 @@ Tensor cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   return scan(self, dim, dtype, 1, [](auto a, auto b) { return decltype(a)(a * b); });
 }
-std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim) { return extreme_scan("cummax", true, self, dim); }
-std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) { return extreme_scan("cummin", false, self, dim); }
+std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim) {
+  return extreme_scan("cummax", true, self, dim);
+}
+std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) {
+  return extreme_scan("cummin", false, self, dim);
+}
 
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
   const int64_t d = wrap_dim(dim, self.dim());
-  check<NotImplementedError>(is_differentiable(self.dtype()), "\"logcumsumexp_out_cpu\" not implemented for '", info(self.dtype()).name, "'");
+  check<NotImplementedError>(is_differentiable(self.dtype()),
+                             "\"logcumsumexp_out_cpu\" not implemented for '",
+                             info(self.dtype()).name, "'");
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   Tensor x = contiguous_of(self);

@@ -21,6 +21,17 @@ FLAMBEAU_INLINE double exp_sum(const T* x, int64_t n, T top) {
 }
 
 template <class T>
+FLAMBEAU_INLINE void difference(T* out, const T* a, const T* b, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; i++) out[i] = a[i] - b[i];
+}
+template <class T>
+FLAMBEAU_INLINE void exponential(T* out, const T* x, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; i++) out[i] = exp(x[i]);
+}
+
+template <class T>
 FLAMBEAU_INLINE T finite_or_zero(T x) {
   return isinf(x) ? T(0) : x;
 }
@@ -44,7 +55,8 @@ struct Softmax {
       }
     }
   }
-  static void columns(void* out, const void* in, int64_t n, int64_t cols, int64_t stride, bool log_form) {
+  static void columns(void* out, const void* in, int64_t n, int64_t cols, int64_t stride,
+                      bool log_form) {
     T top[kStrip];
     double total[kStrip];
     for (int64_t begin = 0; begin < cols; begin += kStrip) {
@@ -57,25 +69,27 @@ struct Softmax {
       }
       for (int64_t r = 0; r < n; r++)
         for (int64_t c = 0; c < width; c++) top[c] = maximum(top[c], x[r * stride + c]);
+      T line[kStrip];
       for (int64_t r = 0; r < n; r++) {
-#pragma GCC ivdep
-        for (int64_t c = 0; c < width; c++) {
-          const T d = x[r * stride + c] - top[c], e = exp(d);
-          y[r * stride + c] = log_form ? d : e;
-          total[c] += double(e);
-        }
+        T* to = y + r * stride;
+        T* powers = log_form ? line : to;
+        difference(to, x + r * stride, top, width);
+        exponential(powers, to, width);
+        for (int64_t c = 0; c < width; c++) total[c] += double(powers[c]);
       }
-      for (int64_t c = 0; c < width; c++) total[c] = log_form ? log(total[c]) : 1 / total[c];
+      T factor[kStrip];
+      for (int64_t c = 0; c < width; c++) factor[c] = T(log_form ? log(total[c]) : 1 / total[c]);
       for (int64_t r = 0; r < n; r++) {
-#pragma GCC ivdep
-        for (int64_t c = 0; c < width; c++) {
-          const T v = y[r * stride + c], s = T(total[c]);
-          y[r * stride + c] = log_form ? v - s : v * s;
-        }
+        T* to = y + r * stride;
+        if (log_form)
+          difference(to, to, factor, width);
+        else
+          for (int64_t c = 0; c < width; c++) to[c] = to[c] * factor[c];
       }
     }
   }
-  static void rows_backward(void* out, const void* grad, const void* output, int64_t rows, int64_t n, bool log_form) {
+  static void rows_backward(void* out, const void* grad, const void* output, int64_t rows,
+                            int64_t n, bool log_form) {
     const T *g = static_cast<const T*>(grad), *y = static_cast<const T*>(output);
     T* dx = static_cast<T*>(out);
     auto add = [](double a, double b) { return a + b; };
@@ -85,13 +99,15 @@ struct Softmax {
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) dx[i] = g[i] - exp(y[i]) * total;
       } else {
-        const T total = T(reduce_lanes(n, 0.0, [g, y](int64_t i) { return double(g[i]) * double(y[i]); }, add));
+        const T total =
+            T(reduce_lanes(n, 0.0, [g, y](int64_t i) { return double(g[i]) * double(y[i]); }, add));
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) dx[i] = y[i] * (g[i] - total);
       }
     }
   }
-  static void columns_backward(void* out, const void* grad, const void* output, int64_t n, int64_t cols, int64_t stride, bool log_form) {
+  static void columns_backward(void* out, const void* grad, const void* output, int64_t n,
+                               int64_t cols, int64_t stride, bool log_form) {
     double total[kStrip];
     for (int64_t begin = 0; begin < cols; begin += kStrip) {
       const int64_t width = cols - begin < kStrip ? cols - begin : kStrip;
@@ -101,13 +117,18 @@ struct Softmax {
       for (int64_t r = 0; r < n; r++)
         for (int64_t c = 0; c < width; c++)
           total[c] += double(g[r * stride + c]) * (log_form ? 1.0 : double(y[r * stride + c]));
+      T sum[kStrip], powers[kStrip];
+      for (int64_t c = 0; c < width; c++) sum[c] = T(total[c]);
       for (int64_t r = 0; r < n; r++) {
+        const T *gr = g + r * stride, *yr = y + r * stride;
+        T* to = dx + r * stride;
         if (log_form) {
+          exponential(powers, yr, width);
 #pragma GCC ivdep
-          for (int64_t c = 0; c < width; c++) dx[r * stride + c] = g[r * stride + c] - exp(y[r * stride + c]) * T(total[c]);
+          for (int64_t c = 0; c < width; c++) to[c] = gr[c] - powers[c] * sum[c];
         } else {
 #pragma GCC ivdep
-          for (int64_t c = 0; c < width; c++) dx[r * stride + c] = y[r * stride + c] * (g[r * stride + c] - T(total[c]));
+          for (int64_t c = 0; c < width; c++) to[c] = yr[c] * (gr[c] - sum[c]);
         }
       }
     }
@@ -126,7 +147,8 @@ struct Softmax {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) y[i] = exp(x[i] - l) * s;
   }
-  static constexpr SoftmaxFns fns{rows, columns, rows_backward, columns_backward, logsumexp, exp_scaled};
+  static constexpr SoftmaxFns fns{rows,      columns,   rows_backward, columns_backward,
+                                  logsumexp, exp_scaled};
 };
 
 }  // namespace

@@ -14,8 +14,10 @@ namespace {
 
 template <class T>
 bool is_nan(T v) {
-  if constexpr (std::is_integral_v<T>) return false;
-  else return float(v) != float(v);
+  if constexpr (std::is_integral_v<T>)
+    return false;
+  else
+    return float(v) != float(v);
 }
 
 template <class T>
@@ -37,10 +39,12 @@ Selected one_each(const Tensor& self, int64_t dim, bool keepdim) {
 
 // f(row, n) -> position of the chosen element, for each line along `dim`.
 template <class F>
-std::tuple<Tensor, Tensor> select_each(const char* op, const Tensor& self, int64_t dim, bool keepdim, F&& f) {
+std::tuple<Tensor, Tensor> select_each(const char* op, const Tensor& self, int64_t dim,
+                                       bool keepdim, F&& f) {
   const int64_t d = wrap_dim(dim, self.dim());
   const int64_t n = self.dim() ? self.sizes()[size_t(d)] : 1;
-  check<NotImplementedError>(self.dtype() != DType::Bool || std::string_view(op) == "mode", op, "(): not implemented for 'Bool'");
+  check<NotImplementedError>(self.dtype() != DType::Bool || std::string_view(op) == "mode", op,
+                             "(): not implemented for 'Bool'");
   check<IndexError>(n > 0, op, "(): Expected reduction dim ", d, " to have non-zero size.");
   Selected out = one_each(self, d, keepdim);
   if (self.is_meta() || self.numel() == 0) return {out.values, out.indices};
@@ -89,7 +93,8 @@ Tensor median_all(const Tensor& self, bool skip_nan) {
   if (self.is_meta()) return empty(Dims{}, self.dtype(), self.device());
   if (self.numel() == 0) {
     Tensor out = empty(Dims{}, self.dtype(), self.device());
-    fill_kernel(out, is_differentiable(self.dtype()) ? Scalar(NAN) : Scalar(std::numeric_limits<int64_t>::min()));
+    fill_kernel(out, is_differentiable(self.dtype()) ? Scalar(NAN)
+                                                     : Scalar(std::numeric_limits<int64_t>::min()));
     return out;
   }
   flat = contiguous_of(self);
@@ -99,12 +104,16 @@ Tensor median_all(const Tensor& self, bool skip_nan) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
+std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, int64_t dim,
+                                       bool descending) {
   const int64_t d = wrap_dim(dim, self.dim());
-  check(!self.is_complex(), "Sort does not support complex dtypes on CPU (sort(): got ", self.dtype(), "; sort the real part or abs())");
+  check(!self.is_complex(), "Sort does not support complex dtypes on CPU (sort(): got ",
+        self.dtype(), "; sort the real part or abs())");
   if (self.is_meta() || self.numel() == 0)
-    return {empty(self.sizes(), self.dtype(), self.device()), empty(self.sizes(), DType::Int64, self.device())};
-  Tensor rows = rows_of(self, d), values = empty(rows.sizes(), rows.dtype()), indices = empty(rows.sizes(), DType::Int64);
+    return {empty(self.sizes(), self.dtype(), self.device()),
+            empty(self.sizes(), DType::Int64, self.device())};
+  Tensor rows = rows_of(self, d), values = empty(rows.sizes(), rows.dtype()),
+         indices = empty(rows.sizes(), DType::Int64);
   const int64_t n = rows.sizes().back();
   LongWork guard(self.numel() > (1 << 15));
   visit_ordered(rows.dtype(), "sort", [&](auto tag) {
@@ -142,11 +151,14 @@ std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, 
   return {from_rows(values, self.sizes(), d), from_rows(indices, self.sizes(), d)};
 }
 
-std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest,
+                                bool sorted) {
   const int64_t d = wrap_dim(dim, self.dim());
   const int64_t n = self.dim() ? self.sizes()[size_t(d)] : 1;
-  check(k >= 0 && k <= n, "selected index k out of range: k is ", k, " but dimension ", d, " has ", n, " elements");
-  check(!self.is_complex() && self.dtype() != DType::Bool, "topk does not support ", self.is_complex() ? "complex" : "bool", " dtypes on CPU");
+  check(k >= 0 && k <= n, "selected index k out of range: k is ", k, " but dimension ", d, " has ",
+        n, " elements");
+  check(!self.is_complex() && self.dtype() != DType::Bool, "topk does not support ",
+        self.is_complex() ? "complex" : "bool", " dtypes on CPU");
   Dims shape = self.sizes();
   if (self.dim()) shape[size_t(d)] = k;
   if (self.is_meta() || product(shape) == 0)
@@ -163,24 +175,36 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
     const T* x = rows.template data<T>();
     const K flip = largest ? K(-1) : K(0);
     parallel_for(rows.numel() / n, std::max<int64_t>(1, 8192 / n), [&](int64_t begin, int64_t end) {
+      constexpr int64_t block = 64;
       const bool few = k * 8 < n;
-      const int64_t room = few ? std::max<int64_t>(4 * k, 256) : n;  // candidates before the next cut
+      const int64_t room =
+          few ? std::max<int64_t>(4 * k, 64) : n;  // candidates before the next cut
       std::unique_ptr<R[]> buffer(new R[size_t(std::max(room, k))]);
       R* r = buffer.get();
       for (int64_t row = begin; row < end; row++) {
         const T* line = x + row * n;
         int64_t held = 0;
-        K worst = K(-1);  // keys above it cannot be among the first k
-        for (int64_t i = 0; i < n; i++) {
-          const K key = sort_key(line[i]) ^ flip;
-          if (key > worst) continue;
-          r[held++] = R{key, uint64_t(i)};
-          if (held == room && few) {
+        K worst = K(-1);    // keys above it cannot be among the first k
+        bool full = false;  // k keys of 0 are held: nothing can come before them
+        for (int64_t start = 0; start < n && !full; start += block) {
+          const int64_t stop = std::min(n, start + block);
+          K keys[block];
+          bool hopeful = false;
+          for (int64_t i = start; i < stop; i++) {
+            keys[i - start] = sort_key(line[i]) ^ flip;
+            hopeful |= keys[i - start] <= worst;
+          }
+          for (int64_t i = start; hopeful && i < stop; i++) {
+            const K key = keys[i - start];
+            if (key > worst) continue;
+            r[held++] = R{key, uint64_t(i)};
+            if (held < room || !few) continue;
             std::nth_element(r, r + k - 1, r + held);
             held = k;
             worst = key_of(r[k - 1]);
-            if (worst > 0) worst--;  // a later equal loses against an earlier one
-            if (key_of(r[k - 1]) == 0) break;
+            full = worst == 0;
+            if (full) break;
+            worst--;  // a later equal loses against an earlier one
           }
         }
         if (held > k) std::nth_element(r, r + k - 1, r + held);
@@ -199,15 +223,22 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   const int64_t d = wrap_dim(dim, self.dim()), n = self.dim() ? self.sizes()[size_t(d)] : 1;
   check<IndexError>(n > 0, "kthvalue(): Expected reduction dim ", d, " to have non-zero size.");
-  check(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d, ": k is ", k, ", the dimension has ", n, " elements");
-  return select_each("kthvalue", self, dim, keepdim, [k](auto* x, int64_t size, auto* records) { return kth_position(x, size, k - 1, records); });
+  check(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d, ": k is ",
+        k, ", the dimension has ", n, " elements");
+  return select_each("kthvalue", self, dim, keepdim, [k](auto* x, int64_t size, auto* records) {
+    return kth_position(x, size, k - 1, records);
+  });
 }
 
 std::tuple<Tensor, Tensor> median_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return select_each("median", self, dim, keepdim, [](auto* x, int64_t n, auto* records) { return median_position(x, n, records, false); });
+  return select_each("median", self, dim, keepdim, [](auto* x, int64_t n, auto* records) {
+    return median_position(x, n, records, false);
+  });
 }
 std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return select_each("nanmedian", self, dim, keepdim, [](auto* x, int64_t n, auto* records) { return median_position(x, n, records, true); });
+  return select_each("nanmedian", self, dim, keepdim, [](auto* x, int64_t n, auto* records) {
+    return median_position(x, n, records, true);
+  });
 }
 Tensor median(const Tensor& self) { return median_all(self, false); }
 Tensor nanmedian(const Tensor& self) { return median_all(self, true); }

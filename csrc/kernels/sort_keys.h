@@ -1,5 +1,6 @@
-// Sorting works on unsigned keys whose order is the elements' order: NaN above all, -0 equal to 0, reversed for
-// descending. A key and a position make one record, so that every sort is stable and every comparison cheap.
+// Sorting works on unsigned keys whose order is the elements' order: NaN above all, -0 equal to 0,
+// reversed for descending. A key and a position make one record, so that every sort is stable and
+// every comparison cheap.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -19,9 +20,10 @@ KeyOf<T> sort_key(T v) {
   } else if constexpr (std::is_floating_point_v<T>) {
     using U = KeyOf<T>;
     constexpr U sign = U(1) << (sizeof(T) * 8 - 1);
-    if (v != v) return U(-1);
-    const U bits = std::bit_cast<U>(v == 0 ? T(0) : v);
-    return bits & sign ? U(~bits) : U(bits | sign);
+    const U bits = std::bit_cast<U>(v + T(0));  // -0 becomes 0
+    const U negative = U(0) - (bits >> (sizeof(T) * 8 - 1));
+    const U key = bits ^ (negative | sign);
+    return v != v ? U(-1) : key;
   } else if constexpr (std::is_same_v<T, int64_t>) {
     return uint64_t(v) ^ (uint64_t(1) << 63);
   } else if constexpr (std::is_signed_v<T>) {

@@ -14,25 +14,42 @@
 namespace flambeau::kernels {
 namespace {
 
-void check_search(const Tensor& sequence, const Tensor& values, const std::optional<std::string>& side, bool right, const OptTensor& sorter) {
-  check(sequence.dim() > 0, "searchsorted(): the boundaries tensor should have at least one dimension");
-  check(!sequence.is_complex() && !values.is_complex(), "searchsorted(): complex numbers have no order");
+void check_search(const Tensor& sequence, const Tensor& values,
+                  const std::optional<std::string>& side, bool right, const OptTensor& sorter) {
+  check(sequence.dim() > 0,
+        "searchsorted(): the boundaries tensor should have at least one dimension");
+  check(!sequence.is_complex() && !values.is_complex(),
+        "searchsorted(): complex numbers have no order");
   if (side) {
-    check(*side == "left" || *side == "right", "searchsorted(): side can only be 'left' or 'right' but got ", *side);
-    check(!(right && *side == "left"), "searchsorted(): side and right can't be set to opposites, got side of ", *side, " while right was True");
+    check(*side == "left" || *side == "right",
+          "searchsorted(): side can only be 'left' or 'right' but got ", *side);
+    check(!(right && *side == "left"),
+          "searchsorted(): side and right can't be set to opposites, got side of ", *side,
+          " while right was True");
   }
-  check(sequence.dtype() == values.dtype(), "searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype ", sequence.dtype(), " and input value tensor dtype ", values.dtype());
+  check(sequence.dtype() == values.dtype(),
+        "searchsorted(): boundary tensor and input value tensor should have same dtype, but got "
+        "boundary tensor dtype ",
+        sequence.dtype(), " and input value tensor dtype ", values.dtype());
   if (sequence.dim() != 1) {
     bool same = sequence.dim() == values.dim();
-    for (int64_t d = 0; same && d + 1 < sequence.dim(); d++) same = sequence.sizes()[size_t(d)] == values.sizes()[size_t(d)];
-    check(same, "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor ", sequence.sizes(), " and input value tensor ", values.sizes());
+    for (int64_t d = 0; same && d + 1 < sequence.dim(); d++)
+      same = sequence.sizes()[size_t(d)] == values.sizes()[size_t(d)];
+    check(same,
+          "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+          "boundaries tensor and input value tensor must match, but we got boundaries tensor ",
+          sequence.sizes(), " and input value tensor ", values.sizes());
   }
   if (!sorter) return;
-  check(equal(sorter->sizes(), sequence.sizes()), "searchsorted(): boundary and sorter must have the same size, but got boundary tensor ", sequence.sizes(), " and got sorter tensor ", sorter->sizes());
-  check(sorter->dtype() == DType::Int64, "searchsorted(): sorter must be a tensor of long dtype but got dtype ", sorter->dtype());
+  check(equal(sorter->sizes(), sequence.sizes()),
+        "searchsorted(): boundary and sorter must have the same size, but got boundary tensor ",
+        sequence.sizes(), " and got sorter tensor ", sorter->sizes());
+  check(sorter->dtype() == DType::Int64,
+        "searchsorted(): sorter must be a tensor of long dtype but got dtype ", sorter->dtype());
 }
 
-// Different rows of a contiguous matrix of n rows: order, group of each row, first row of each group.
+// Different rows of a contiguous matrix of n rows: order, group of each row, first row of each
+// group.
 struct Groups {
   std::vector<int64_t> group, first, counts;
 };
@@ -65,11 +82,14 @@ Tensor from_vector(const std::vector<int64_t>& v, IntSpan sizes) {
 template <class T>
 Groups group_elements(const T* x, int64_t n, bool consecutive) {
   auto differs = [&](int64_t a, int64_t b) {
-    if constexpr (std::is_integral_v<T>) return x[a] != x[b];
-    else return !(float(x[a]) == float(x[b])) || (sizeof(T) == 8 && !(x[a] == x[b]));
+    if constexpr (std::is_integral_v<T>)
+      return x[a] != x[b];
+    else
+      return !(float(x[a]) == float(x[b])) || (sizeof(T) == 8 && !(x[a] == x[b]));
   };
   auto same = [&](int64_t a, int64_t b) { return !differs(a, b); };
-  if (consecutive || n < 2) return group_rows(n, consecutive, [](int64_t a, int64_t b) { return a < b; }, same);
+  if (consecutive || n < 2)
+    return group_rows(n, consecutive, [](int64_t a, int64_t b) { return a < b; }, same);
   using R = Record<KeyOf<T>>;
   std::unique_ptr<R[]> records(new R[size_t(2 * n)]);
   for (int64_t i = 0; i < n; i++) records[size_t(i)] = R{sort_key(x[i]), uint64_t(i)};
@@ -90,7 +110,8 @@ Groups group_elements(const T* x, int64_t n, bool consecutive) {
 
 }  // namespace
 
-Tensor searchsorted(const Tensor& sequence, const Tensor& self, bool out_int32, bool right, const std::optional<std::string>& side, const OptTensor& sorter) {
+Tensor searchsorted(const Tensor& sequence, const Tensor& self, bool out_int32, bool right,
+                    const std::optional<std::string>& side, const OptTensor& sorter) {
   check_search(sequence, self, side, right, sorter);
   const bool upper = right || (side && *side == "right");
   Tensor out = empty(self.sizes(), out_int32 ? DType::Int32 : DType::Int64, self.device());
@@ -100,7 +121,8 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& self, bool out_int32, 
   const int64_t n = s.sizes().back(), per = sequence.dim() == 1 ? v.numel() : v.sizes().back();
   if (order.defined())
     for (int64_t i = 0; i < order.numel(); i++)
-      check(order.data<int64_t>()[i] >= 0 && order.data<int64_t>()[i] < n, "sorter index out of range");
+      check(order.data<int64_t>()[i] >= 0 && order.data<int64_t>()[i] < n,
+            "sorter index out of range");
   visit_ordered(s.dtype(), "searchsorted", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* sorted = s.template data<T>();
@@ -112,20 +134,27 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& self, bool out_int32, 
         int64_t low = 0, high = n;
         while (low < high) {
           const int64_t mid = (low + high) / 2;
-          const auto k = sort_key(sorted[row + (order.defined() ? order.template data<int64_t>()[row + mid] : mid)]);
-          if (upper ? k <= key : k < key) low = mid + 1;
-          else high = mid;
+          const auto k = sort_key(
+              sorted[row + (order.defined() ? order.template data<int64_t>()[row + mid] : mid)]);
+          if (upper ? k <= key : k < key)
+            low = mid + 1;
+          else
+            high = mid;
         }
-        if (out_int32) out.template data<int32_t>()[i] = int32_t(low);
-        else out.template data<int64_t>()[i] = low;
+        if (out_int32)
+          out.template data<int32_t>()[i] = int32_t(low);
+        else
+          out.template data<int64_t>()[i] = low;
       }
     });
   });
   return out;
 }
 
-std::tuple<Tensor, Tensor, Tensor> _unique(const Tensor& self, bool consecutive, std::optional<int64_t> dim) {
-  check(!self.is_meta(), "unique(): the shape of the result depends on values, which the 'meta' device has not");
+std::tuple<Tensor, Tensor, Tensor> _unique(const Tensor& self, bool consecutive,
+                                           std::optional<int64_t> dim) {
+  check(!self.is_meta(),
+        "unique(): the shape of the result depends on values, which the 'meta' device has not");
   LongWork guard(self.numel() > (1 << 15));
   Groups g;
   if (!dim) {
@@ -135,16 +164,20 @@ std::tuple<Tensor, Tensor, Tensor> _unique(const Tensor& self, bool consecutive,
       using T = typename decltype(tag)::type;
       g = group_elements(x.template data<T>(), x.numel(), consecutive);
       values = empty(Dims{int64_t(g.first.size())}, x.dtype());
-      for (size_t i = 0; i < g.first.size(); i++) values.template data<T>()[i] = x.template data<T>()[g.first[i]];
+      for (size_t i = 0; i < g.first.size(); i++)
+        values.template data<T>()[i] = x.template data<T>()[g.first[i]];
     });
-    return {values, from_vector(g.group, self.sizes()), from_vector(g.counts, Dims{int64_t(g.counts.size())})};
+    return {values, from_vector(g.group, self.sizes()),
+            from_vector(g.counts, Dims{int64_t(g.counts.size())})};
   }
   const int64_t d = wrap_dim(*dim, self.dim());
-  Tensor first = contiguous_of(self.dim() ? ops::movedim(self, Dims{d}, Dims{0}) : ops::reshape(self, Dims{1}));
+  Tensor first = contiguous_of(self.dim() ? ops::movedim(self, Dims{d}, Dims{0})
+                                          : ops::reshape(self, Dims{1}));
   const int64_t n = first.sizes()[0];
   int64_t others = 1;
   for (int64_t i = 1; i < first.dim(); i++) others *= first.sizes()[size_t(i)];
-  check(others > 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+  check(others > 0,
+        "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   const int64_t width = n ? first.numel() / n : 0;
   visit_ordered(first.dtype(), "unique", [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -156,12 +189,14 @@ std::tuple<Tensor, Tensor, Tensor> _unique(const Tensor& self, bool consecutive,
       }
       return 0;
     };
-    g = group_rows(n, consecutive, [&](int64_t a, int64_t b) { return compare(a, b) < 0; },
-                   [&](int64_t a, int64_t b) { return compare(a, b) == 0; });
+    g = group_rows(
+        n, consecutive, [&](int64_t a, int64_t b) { return compare(a, b) < 0; },
+        [&](int64_t a, int64_t b) { return compare(a, b) == 0; });
   });
   Tensor chosen = from_vector(g.first, Dims{int64_t(g.first.size())});
   Tensor values = self.dim() ? ops::index_select(self, d, chosen) : ops::reshape(self, Dims{1});
-  return {values, from_vector(g.group, Dims{n}), from_vector(g.counts, Dims{int64_t(g.counts.size())})};
+  return {values, from_vector(g.group, Dims{n}),
+          from_vector(g.counts, Dims{int64_t(g.counts.size())})};
 }
 
 }  // namespace flambeau::kernels

@@ -1,57 +1,52 @@
 #include "runtime/allocator.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstdlib>
-#include <map>
 #include <mutex>
+#include <utility>
 
 #include "core/error.h"
+#include "runtime/cpu.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 
 namespace flambeau {
 namespace {
 
-constexpr size_t kSmallest = 64, kSmallLimit = 64 << 10, kHuge = 2 << 20;
-constexpr int kSmallClasses = 41;          // 64 B … 64 KB, four per power of two
-constexpr size_t kListBytes = 256 << 10;   // a thread keeps at most this much per class
+constexpr size_t kAlignment = 64, kSmallLimit = 64 << 10, kHugePage = 2 << 20;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kLargest = size_t(1) << 39;  // beyond that the sanitizer aborts
+#else
+constexpr size_t kLargest = size_t(1) << 46;
+#endif
+constexpr int kSmallClasses = 41, kClasses = 165;  // to 64 KB, to 2^46 bytes
+constexpr size_t kListBytes = 256 << 10;           // a thread's list of one class keeps this much
+constexpr uint32_t kListBlocks = 4;                // or this many blocks
+constexpr int64_t kReport = 64 << 10;              // change that a thread reports to the shared sum
 
-// Class of a small size; sizes of class c: 64 · 2^(c/4) · (1 + (c%4)/4).
-int class_of(size_t bytes) {
-  if (bytes <= kSmallest) return 0;
-  int power = 63 - std::countl_zero(bytes - 1);        // bytes in (2^power, 2^(power+1)]
-  size_t quarter = size_t(1) << (power - 2);
-  int step = int((bytes - 1 - (size_t(1) << power)) / quarter) + 1;  // 1 … 4
-  return (power - 6) * 4 + step;
+// Class c holds blocks of 64·2^(c/4)·(1 + (c mod 4)/4) bytes.
+constexpr int class_of(size_t bytes) {
+  if (bytes <= kAlignment) return 0;
+  int power = 63 - std::countl_zero(bytes - 1);  // bytes in (2^power, 2^(power+1)]
+  return (power - 6) * 4 + int((bytes - 1) >> (power - 2)) - 3;
 }
-size_t class_size(int c) {
-  size_t base = kSmallest << (c / 4);
+constexpr size_t class_size(int c) {
+  size_t base = kAlignment << (c / 4);
   return base + base / 4 * size_t(c % 4);
 }
+static_assert(class_of(kSmallLimit) == kSmallClasses - 1 && class_of(64) == 0);
+static_assert(class_of(size_t(1) << 46) == kClasses - 5 && class_size(class_of(65)) == 80);
 
-struct Counters {
-  std::atomic<int64_t> allocated{0}, peak{0}, total{0}, blocks{0}, blocks_total{0}, cached{0}, system{0};
-  void add(int64_t bytes, int64_t count) {
-    int64_t now = allocated.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    blocks.fetch_add(count, std::memory_order_relaxed);
-    if (bytes > 0) {
-      total.fetch_add(bytes, std::memory_order_relaxed);
-      blocks_total.fetch_add(std::max<int64_t>(count, 0), std::memory_order_relaxed);
-      int64_t seen = peak.load(std::memory_order_relaxed);
-      while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
-      }
-    }
-  }
-};
-Counters& counters() {
-  static auto* c = new Counters();
-  return *c;
-}
-
-// Set by FLAMBEAU_NO_CACHE=1 and in sanitized builds: every block is its own malloc.
 bool caching() {
 #if defined(__SANITIZE_ADDRESS__)
   return false;
@@ -64,211 +59,422 @@ bool caching() {
 #endif
 }
 
-size_t cache_cap() {
-  static const size_t cap = [] {
-    size_t memory = size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGESIZE));
-    return std::min<size_t>(size_t(2) << 30, memory / 8);
-  }();
-  return cap;
+// ---- counters ----------------------------------------------------------------------------------
+
+using Counter = std::atomic<int64_t>;
+
+constinit Counter from_system{0};
+constinit Counter live_bytes{0}, live_blocks{0}, peak_bytes{0}, peak_blocks{0};  // as reported
+// Blocks above 64 KB, and those of threads that are ending.
+constinit Counter large_bytes_in{0}, large_bytes_out{0}, large_in{0}, large_out{0};
+
+void add(Counter& c, int64_t n) { c.fetch_add(n, std::memory_order_relaxed); }
+
+void raise(Counter& peak, int64_t value) {
+  int64_t seen = peak.load(std::memory_order_relaxed);
+  while (value > seen && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
 }
 
-void* system_block(size_t bytes) {
+void report(int64_t bytes, int64_t blocks) {
+  raise(peak_bytes, live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  raise(peak_blocks, live_blocks.fetch_add(blocks, std::memory_order_relaxed) + blocks);
+}
+
+// ---- memory from the system --------------------------------------------------------------------
+
+// Maps one huge page too much to find an aligned start, then returns the edges.
+void* map_huge(size_t bytes) {
+  size_t span = bytes + kHugePage;
+  void* raw = mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  char* start = static_cast<char*>(raw);
+  size_t before = -reinterpret_cast<uintptr_t>(raw) % kHugePage, after = kHugePage - before;
+  if (before) munmap(start, before);
+  if (after) munmap(start + before + bytes, after);
+  madvise(start + before, bytes, MADV_HUGEPAGE);
+  return start + before;
+}
+
+void* take_from_system(size_t bytes) {
   void* p = nullptr;
-  if (bytes >= kHuge) {
-    // over-allocate to find an aligned start, then return the edges
-    size_t span = bytes + kHuge;
-    void* raw = mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) return nullptr;
-    auto start = reinterpret_cast<uintptr_t>(raw), aligned = (start + kHuge - 1) / kHuge * kHuge;
-    if (aligned > start) munmap(raw, aligned - start);
-    if (size_t tail = start + span - (aligned + bytes)) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
-    p = reinterpret_cast<void*>(aligned);
-    madvise(p, bytes, MADV_HUGEPAGE);
-  } else if (posix_memalign(&p, kSmallest, bytes) != 0) {
-    return nullptr;
+  if (caching() && bytes >= kHugePage) {
+    p = map_huge(bytes);
+  } else if (posix_memalign(&p, kAlignment, bytes) != 0) {
+    p = nullptr;
   }
-  counters().system.fetch_add(int64_t(bytes), std::memory_order_relaxed);
+  if (p) add(from_system, int64_t(bytes));
   return p;
 }
+
 void return_to_system(void* p, size_t bytes) {
-  if (bytes >= kHuge) munmap(p, bytes);
-  else std::free(p);
-  counters().system.fetch_sub(int64_t(bytes), std::memory_order_relaxed);
+  add(from_system, -int64_t(bytes));
+  if (caching() && bytes >= kHugePage) {
+    munmap(p, bytes);
+  } else {
+    std::free(p);
+  }
 }
 
-// Blocks above 64 KB, by size class.
+// ---- blocks above 64 KB ------------------------------------------------------------------------
+
+// Lives in the free block itself: a link in the list of its class and one in the list by age.
+struct LargeBlock {
+  LargeBlock *class_prev, *class_next, *older, *newer;
+  size_t bytes;
+};
+
 class SharedCache {
  public:
   void* take(size_t bytes) {
-    std::lock_guard lock(mutex_);
-    auto it = free_.find(bytes);  // sizes are classes: an exact match is the rule
-    if (it == free_.end()) return nullptr;
-    void* p = it->second;
-    held_ -= it->first;
-    counters().cached.fetch_sub(int64_t(it->first), std::memory_order_relaxed);
-    free_.erase(it);
-    return p;
+    std::lock_guard lock(mutex);
+    LargeBlock* b = heads_[size_t(class_of(bytes))];
+    if (b) unlink(b);
+    return b;
   }
   bool put(void* p, size_t bytes) {
-    std::lock_guard lock(mutex_);
-    if (held_ + bytes > cache_cap()) return false;
-    free_.emplace(bytes, p);
-    held_ += bytes;
-    counters().cached.fetch_add(int64_t(bytes), std::memory_order_relaxed);
+    LargeBlock* leaving = nullptr;
+    {
+      std::lock_guard lock(mutex);
+      if (bytes > limit_) return false;
+      leaving = trim(limit_ - bytes);
+      link(static_cast<LargeBlock*>(p), bytes);
+    }
+    release(leaving);
     return true;
   }
-  void clear() {
-    std::lock_guard lock(mutex_);
-    for (auto& [bytes, p] : free_) return_to_system(p, bytes);
-    counters().cached.fetch_sub(int64_t(held_), std::memory_order_relaxed);
-    held_ = 0;
-    free_.clear();
+  void set_limit(size_t bytes) {
+    LargeBlock* leaving = nullptr;
+    {
+      std::lock_guard lock(mutex);
+      limit_ = bytes;
+      leaving = trim(bytes);
+    }
+    release(leaving);
   }
+  size_t limit() {
+    std::lock_guard lock(mutex);
+    return limit_;
+  }
+  void clear() {
+    LargeBlock* leaving = nullptr;
+    {
+      std::lock_guard lock(mutex);
+      leaving = trim(0);
+    }
+    release(leaving);
+  }
+  std::mutex mutex;
 
  private:
-  std::mutex mutex_;
-  std::multimap<size_t, void*> free_;
-  size_t held_ = 0;
+  void link(LargeBlock* b, size_t bytes) {
+    LargeBlock*& head = heads_[size_t(class_of(bytes))];
+    *b = {nullptr, head, newest_, nullptr, bytes};
+    if (head) head->class_prev = b;
+    head = b;
+    (newest_ ? newest_->newer : oldest_) = b;
+    newest_ = b;
+    held_ += bytes;
+  }
+  void unlink(LargeBlock* b) {
+    (b->class_prev ? b->class_prev->class_next : heads_[size_t(class_of(b->bytes))]) =
+        b->class_next;
+    if (b->class_next) b->class_next->class_prev = b->class_prev;
+    (b->older ? b->older->newer : oldest_) = b->newer;
+    (b->newer ? b->newer->older : newest_) = b->older;
+    held_ -= b->bytes;
+  }
+  // Takes the oldest blocks out until no more than `bytes` are held; chains them by class_next.
+  LargeBlock* trim(size_t bytes) {
+    LargeBlock* chain = nullptr;
+    while (held_ > bytes) {
+      LargeBlock* b = oldest_;
+      unlink(b);
+      b->class_next = chain;
+      chain = b;
+    }
+    return chain;
+  }
+  static void release(LargeBlock* chain) {
+    while (chain) {
+      LargeBlock* b = std::exchange(chain, chain->class_next);
+      return_to_system(b, b->bytes);
+    }
+  }
+
+  std::array<LargeBlock*, kClasses> heads_{};
+  LargeBlock *oldest_ = nullptr, *newest_ = nullptr;
+  size_t held_ = 0, limit_ = std::min<size_t>(size_t(2) << 30, usable_memory() / 8);
 };
+
 SharedCache& shared_cache() {
-  static auto* cache = new SharedCache();
+  static auto* cache = new SharedCache();  // outlives every thread
   return *cache;
 }
+
+// ---- blocks to 64 KB ---------------------------------------------------------------------------
 
 struct FreeBlock {
   FreeBlock* next;
 };
 
+// Plain data, so that access needs no initialisation check. Counters are written by their thread
+// only; others read them for memory_stats.
 struct ThreadLists {
   std::array<FreeBlock*, kSmallClasses> head{};
   std::array<uint32_t, kSmallClasses> count{};
-  int64_t pending_bytes = 0, pending_blocks = 0;  // not yet in the counters
-  bool gone = false;                              // the thread is ending
+  bool enabled = false, ended = false;
+  int64_t pending_bytes = 0, pending_blocks = 0;
+  std::array<Counter, kSmallClasses> in{}, out{};
+  ThreadLists *prev = nullptr, *next = nullptr;
+
+  static void increment(Counter& c) {
+    c.store(c.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void note_in(int c) {
+    increment(in[size_t(c)]);
+    pending_blocks++;
+    if ((pending_bytes += int64_t(class_size(c))) > kReport) [[unlikely]]
+      flush();
+  }
+  void note_out(int c) {
+    increment(out[size_t(c)]);
+    pending_blocks--;
+    if ((pending_bytes -= int64_t(class_size(c))) < -kReport) [[unlikely]]
+      flush();
+  }
+  [[gnu::noinline]] void flush() {
+    report(std::exchange(pending_bytes, 0), std::exchange(pending_blocks, 0));
+  }
   void clear() {
     for (int c = 0; c < kSmallClasses; c++) {
-      while (FreeBlock* b = head[size_t(c)]) {
-        head[size_t(c)] = b->next;
-        return_to_system(b, class_size(c));
-      }
       count[size_t(c)] = 0;
+      FreeBlock* list = std::exchange(head[size_t(c)], nullptr);
+      while (list) return_to_system(std::exchange(list, list->next), class_size(c));
     }
   }
-  void flush() {
-    counters().add(pending_bytes, pending_blocks);
-    pending_bytes = pending_blocks = 0;
-  }
-  void note(int64_t bytes, int64_t blocks) {
-    pending_bytes += bytes;
-    pending_blocks += blocks;
-    if (pending_bytes > int64_t(kSmallLimit) || pending_bytes < -int64_t(kSmallLimit)) flush();
-  }
 };
-// Plain data, so that access needs no initialisation check; Cleanup empties it when the thread ends.
 constinit thread_local ThreadLists lists;
 
-struct Cleanup {
-  ~Cleanup() {
-    lists.clear();
-    lists.gone = true;
-    lists.flush();
-  }
-  void touch() {}
-};
-thread_local Cleanup cleanup;
+// The threads whose counters are summed on reading, and the sums of those that ended.
+struct Registry {
+  std::mutex mutex;
+  ThreadLists* first = nullptr;
+  std::array<int64_t, kSmallClasses> in{}, out{};
 
-[[noreturn]] void out_of_memory(size_t bytes) {
-  fail<OutOfMemory>("[enforce fail at allocator] DefaultCPUAllocator: can't allocate memory: you tried to allocate ",
-                    bytes, " bytes. Free tensors, use smaller batches, or see flambeau memory_stats()");
+  void enter(ThreadLists& t) {
+    std::lock_guard lock(mutex);
+    t.next = first;
+    if (first) first->prev = &t;
+    first = &t;
+  }
+  void leave(ThreadLists& t) {
+    std::lock_guard lock(mutex);
+    (t.prev ? t.prev->next : first) = t.next;
+    if (t.next) t.next->prev = t.prev;
+    add_counts(t, in, out);
+  }
+  // In a forked child only one thread is left; the memory of the others' lists is soon reused.
+  void keep_only(ThreadLists& t) {
+    for (ThreadLists* other = first; other; other = other->next) {
+      if (other != &t) add_counts(*other, in, out);
+    }
+    first = t.enabled ? &t : nullptr;
+    t.prev = t.next = nullptr;
+  }
+  using Sums = std::array<int64_t, kSmallClasses>;
+  static void add_counts(const ThreadLists& t, Sums& sum_in, Sums& sum_out) {
+    for (size_t c = 0; c < kSmallClasses; c++) {
+      sum_in[c] += t.in[c].load(std::memory_order_relaxed);
+      sum_out[c] += t.out[c].load(std::memory_order_relaxed);
+    }
+  }
+};
+
+Registry& registry() {
+  static auto* r = new Registry();
+  return *r;
 }
 
-void* with_retry(size_t bytes) {
-  void* p = system_block(bytes);
-  if (!p) {
-    shared_cache().clear();
-    if (!lists.gone) lists.clear();
-    p = system_block(bytes);
+// A forked child must not inherit a lock that another thread held.
+void lock_for_fork() {
+  registry().mutex.lock();
+  shared_cache().mutex.lock();
+}
+void unlock_after_fork() {
+  shared_cache().mutex.unlock();
+  registry().mutex.unlock();
+}
+void restart_in_child() {
+  registry().keep_only(lists);
+  unlock_after_fork();
+}
+
+struct ThreadEnd {
+  ~ThreadEnd() {
+    lists.enabled = false;
+    lists.ended = true;
+    lists.flush();
+    lists.clear();
+    registry().leave(lists);
   }
-  if (!p) out_of_memory(bytes);
+  void arm() {}
+};
+thread_local ThreadEnd thread_end;
+
+// Puts the thread's lists into use unless caching is off or the thread is ending.
+bool enable_lists() {
+  if (lists.enabled) return true;
+  if (lists.ended || !caching()) return false;
+  static const int handlers = pthread_atfork(lock_for_fork, unlock_after_fork, restart_in_child);
+  (void)handlers;
+  thread_end.arm();
+  registry().enter(lists);
+  return lists.enabled = true;
+}
+
+// ---- the slow paths ----------------------------------------------------------------------------
+
+[[noreturn]] void out_of_memory(size_t bytes) {
+  fail<OutOfMemory>(
+      "[enforce fail at allocator] DefaultCPUAllocator: can't allocate memory: you tried to "
+      "allocate ",
+      bytes, " bytes. Free tensors, use smaller batches, or see what memory_stats() reports");
+}
+
+void* take_or_fail(size_t size, size_t asked) {
+  void* p = take_from_system(size);
+  if (!p) {
+    empty_cache();
+    p = take_from_system(size);
+  }
+  if (!p) out_of_memory(asked);
   return p;
 }
 
-char empty_block[kSmallest] __attribute__((aligned(64)));
+alignas(kAlignment) char empty_block[kAlignment];
+
+size_t block_size(size_t bytes) { return caching() ? good_size(bytes) : bytes; }
+
+[[gnu::noinline]] void* fresh_small(int c) {
+  void* p = take_or_fail(class_size(c), class_size(c));
+  lists.note_in(c);
+  return p;
+}
+
+[[gnu::noinline]] void* allocate_other(size_t bytes) {
+  if (bytes == 0) return empty_block;
+  if (bytes > kLargest) out_of_memory(bytes);
+  if (bytes <= kSmallLimit && enable_lists()) return allocate(bytes);
+  size_t size = block_size(bytes);
+  void* p = caching() && bytes > kSmallLimit ? shared_cache().take(size) : nullptr;
+  if (!p) p = take_or_fail(size, bytes);
+  add(large_bytes_in, int64_t(size));
+  add(large_in, 1);
+  report(int64_t(size) + std::exchange(lists.pending_bytes, 0),
+         1 + std::exchange(lists.pending_blocks, 0));
+  return p;
+}
+
+[[gnu::noinline]] void deallocate_other(void* p, size_t bytes) {
+  if (!p || p == empty_block) return;
+  if (bytes <= kSmallLimit && enable_lists()) return deallocate(p, bytes);
+  size_t size = block_size(bytes);
+  add(large_bytes_out, int64_t(size));
+  add(large_out, 1);
+  report(-int64_t(size), -1);
+  if (caching() && bytes > kSmallLimit && shared_cache().put(p, size)) return;
+  return_to_system(p, size);
+}
 
 }  // namespace
 
 size_t good_size(size_t bytes) {
-  if (bytes <= kSmallLimit) return class_size(class_of(bytes));
-  if (bytes > (size_t(1) << 62)) return bytes;
-  size_t power = std::bit_floor(bytes - 1), quarter = power / 4;
-  size_t size = (bytes + quarter - 1) / quarter * quarter;
-  return size >= kHuge ? (size + kHuge - 1) / kHuge * kHuge : size;
+  if (bytes > kLargest) return bytes;
+  size_t size = class_size(class_of(bytes));
+  return size < kHugePage ? size : (size + kHugePage - 1) / kHugePage * kHugePage;
 }
 
 void* allocate(size_t bytes) {
-  if (bytes == 0) return empty_block;
-  if (bytes <= kSmallLimit && caching() && !lists.gone) [[likely]] {
+  if (bytes - 1 < kSmallLimit && lists.enabled) [[likely]] {
     int c = class_of(bytes);
-    lists.note(int64_t(class_size(c)), 1);
-    if (FreeBlock* b = lists.head[size_t(c)]) [[likely]] {
-      lists.head[size_t(c)] = b->next;
-      lists.count[size_t(c)]--;
-      return b;
-    }
-    cleanup.touch();
-    return with_retry(class_size(c));
+    FreeBlock* b = lists.head[size_t(c)];
+    if (!b) [[unlikely]]
+      return fresh_small(c);
+    lists.head[size_t(c)] = b->next;
+    lists.count[size_t(c)]--;
+    lists.note_in(c);
+    return b;
   }
-  if (bytes > (size_t(1) << 46)) out_of_memory(bytes);
-  size_t size = good_size(bytes);
-  void* p = nullptr;
-  if (caching()) p = shared_cache().take(size);
-  if (!p) p = with_retry(size);
-  counters().add(int64_t(size), 1);
-  return p;
+  return allocate_other(bytes);
 }
 
 void deallocate(void* p, size_t bytes) noexcept {
-  if (p == empty_block || !p) return;
-  if (bytes <= kSmallLimit && caching() && !lists.gone) [[likely]] {
+  if (bytes - 1 < kSmallLimit && lists.enabled && p) [[likely]] {
     int c = class_of(bytes);
-    size_t size = class_size(c);
-    lists.note(-int64_t(size), -1);
-    if (lists.count[size_t(c)] * size < kListBytes || lists.count[size_t(c)] < 4) [[likely]] {
-      auto* b = static_cast<FreeBlock*>(p);
-      b->next = lists.head[size_t(c)];
-      lists.head[size_t(c)] = b;
-      lists.count[size_t(c)]++;
-      return;
-    }
-    return_to_system(p, size);
+    uint32_t& count = lists.count[size_t(c)];
+    lists.note_out(c);
+    if (count >= kListBlocks && count * class_size(c) >= kListBytes) [[unlikely]]
+      return return_to_system(p, class_size(c));
+    auto* b = static_cast<FreeBlock*>(p);
+    b->next = lists.head[size_t(c)];
+    lists.head[size_t(c)] = b;
+    count++;
     return;
   }
-  size_t size = good_size(bytes);
-  counters().add(-int64_t(size), -1);
-  if (bytes > kSmallLimit && caching() && shared_cache().put(p, size)) return;
-  return_to_system(p, size);
+  deallocate_other(p, bytes);
 }
 
 std::vector<std::pair<const char*, int64_t>> MemoryStats::items() const {
-  return {{"allocated_bytes.all.current", allocated}, {"allocated_bytes.all.peak", allocated_peak},
-          {"allocated_bytes.all.allocated", allocated_total}, {"allocation.all.current", blocks},
-          {"allocation.all.allocated", blocks_total}, {"cached_bytes.all.current", cached},
+  return {{"allocated_bytes.all.current", allocated},
+          {"allocated_bytes.all.peak", allocated_peak},
+          {"allocated_bytes.all.allocated", allocated_total},
+          {"allocation.all.current", blocks},
+          {"allocation.all.peak", blocks_peak},
+          {"allocation.all.allocated", blocks_total},
+          {"cached_bytes.all.current", cached},
           {"reserved_bytes.all.current", from_system}};
 }
 
 MemoryStats memory_stats() {
   lists.flush();
-  Counters& c = counters();
-  return {c.allocated, c.peak, c.total, c.blocks, c.blocks_total, c.cached, c.system};
+  MemoryStats s;
+  Registry& r = registry();
+  {
+    std::lock_guard lock(r.mutex);
+    auto in = r.in, out = r.out;
+    for (ThreadLists* t = r.first; t; t = t->next) Registry::add_counts(*t, in, out);
+    for (int c = 0; c < kSmallClasses; c++) {
+      int64_t size = int64_t(class_size(c)), total = in[size_t(c)];
+      s.blocks_total += total;
+      s.blocks += total - out[size_t(c)];
+      s.allocated_total += total * size;
+      s.allocated += (total - out[size_t(c)]) * size;
+    }
+  }
+  s.blocks_total += large_in;
+  s.blocks += large_in - large_out;
+  s.allocated_total += large_bytes_in;
+  s.allocated += large_bytes_in - large_bytes_out;
+  s.allocated_peak = std::max<int64_t>(peak_bytes, s.allocated);
+  s.blocks_peak = std::max<int64_t>(peak_blocks, s.blocks);
+  s.from_system = from_system;
+  s.cached = s.from_system - s.allocated;
+  return s;
 }
 
 void reset_peak_memory_stats() {
   lists.flush();
-  counters().peak.store(counters().allocated.load());
+  peak_bytes.store(live_bytes.load());
+  peak_blocks.store(live_blocks.load());
 }
 
 void empty_cache() {
   shared_cache().clear();
   lists.clear();
 }
+
+size_t cache_limit() { return shared_cache().limit(); }
+void set_cache_limit(size_t bytes) { shared_cache().set_limit(bytes); }
 
 }  // namespace flambeau

@@ -1,23 +1,40 @@
-// One thread pool for all kernels. Work is cut into chunks whose bounds depend on the size alone, never on the
-// number of threads; threads claim chunks, so a late or busy worker costs nothing.
+// One thread pool for all kernels. Work is cut into chunks whose bounds depend on the size and the
+// grain alone, never on the number of threads; threads claim chunks, so that a late or busy worker
+// costs nothing.
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 
 namespace flambeau {
 
+// At first FLAMBEAU_NUM_THREADS, else OMP_NUM_THREADS, else the processors this process may use.
 int num_threads();
 void set_num_threads(int n);
+// True in a chunk that the pool runs: parallel_for is serial there.
 bool in_parallel_region();
 
 namespace detail {
 using ChunkFn = void (*)(void* context, int64_t begin, int64_t end);
-void run_chunks(int64_t n, int64_t chunk, ChunkFn fn, void* context);
+// `grains`: n in units of the caller's grain, a measure of the work.
+void run_chunks(int64_t n, int64_t chunk, int64_t grains, ChunkFn fn, void* context);
+
+constexpr int64_t kChunkAlignment = 16;
+
+// About eight chunks of at least `grain`, more (up to 64) when each would exceed eight grains;
+// their bounds are multiples of 16.
+constexpr int64_t chunk_size(int64_t n, int64_t grain) {
+  int64_t chunk = std::max(grain, (n + 7) / 8);
+  if (chunk / 8 >= grain) chunk = std::max(8 * grain, (n + 63) / 64);
+  if (chunk <= kChunkAlignment) return chunk;
+  return (chunk + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+}
 }  // namespace detail
 
-// f(begin, end) over [0, n) in about eight chunks of at least `grain`, multiples of 16 apart. Runs in the calling
-// thread when there is one chunk, one thread, or a parallel region around it. Exceptions reach the caller.
+// f(begin, end) over [0, n). Runs in the calling thread when n <= grain, with one thread, in a
+// parallel region, or while another thread's job has the pool. An exception of f reaches the caller
+// after the other chunks.
 template <class F>
 void parallel_for(int64_t n, int64_t grain, F&& f) {
   if (n <= 0) return;
@@ -26,26 +43,28 @@ void parallel_for(int64_t n, int64_t grain, F&& f) {
     f(int64_t(0), n);
     return;
   }
-  int64_t chunk = std::max(grain, (n + 7) / 8);
-  if (chunk > 16) chunk = (chunk + 15) / 16 * 16;
   using G = std::remove_reference_t<F>;
   detail::run_chunks(
-      n, chunk, [](void* c, int64_t begin, int64_t end) { (*static_cast<G*>(c))(begin, end); },
-      const_cast<void*>(static_cast<const void*>(&f)));
+      n, detail::chunk_size(n, grain), n / grain,
+      [](void* c, int64_t begin, int64_t end) { (*static_cast<G*>(c))(begin, end); },
+      const_cast<void*>(static_cast<const void*>(std::addressof(f))));
 }
 
-// Called around long work: the Python layer drops the GIL there.
+// Called around long work: the Python layer drops the GIL there. release returns null when there is
+// nothing to give up; acquire gets what it returned.
 struct BlockingHooks {
   void* (*release)() = nullptr;
   void (*acquire)(void* state) = nullptr;
 };
 void set_blocking_hooks(BlockingHooks hooks);
 
+// While one of these with big = true lives, the hooks have released; nested ones do nothing.
 class LongWork {
  public:
   explicit LongWork(bool big);
   ~LongWork();
   LongWork(const LongWork&) = delete;
+  LongWork& operator=(const LongWork&) = delete;
 
  private:
   void* state_ = nullptr;

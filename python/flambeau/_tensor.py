@@ -36,7 +36,7 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
     Args: ``gradient``, of this tensor's shape, weights its elements (1 for a one-element tensor);
     ``inputs`` limits accumulation to these leaves. Raises RuntimeError without a graph.
     """
-    if type(self) is not Tensor and _C._has_torch_function(self):
+    if _type(self) is not Tensor and _C._has_torch_function(self):
         from .overrides import handle_torch_function
 
         return handle_torch_function(
@@ -68,7 +68,7 @@ def __repr__(self, *, tensor_contents=None):
 
 @_method
 def __format__(self, spec):
-    return self.item().__format__(spec) if self.dim() == 0 and not self.is_meta and type(self) is Tensor else object.__format__(self, spec)
+    return self.item().__format__(spec) if self.dim() == 0 and not self.is_meta and _type(self) is Tensor else object.__format__(self, spec)
 
 
 @_method

@@ -9,13 +9,17 @@ GEOMETRY = "int[] stride, int[] padding, int[] dilation, int groups"
 
 # The three directions of one bilinear map; each derivative of one is another.
 op(
-    f"conv_forward(Tensor self, Tensor weight, {GEOMETRY}) -> Tensor",
+    f"conv_forward(Tensor self, Tensor weight, Tensor? bias, {GEOMETRY}) -> Tensor",
     kernel=native,
     grad={
         "self": "conv_input_grad(grad, weight, self.shape, stride, padding, dilation, groups)",
         "weight": "conv_weight_grad(grad, self, weight.shape, stride, padding, dilation, groups)",
+        "bias": "channel_sum(grad)",
     },
-    samples=[(T(1, 2, 5), T(3, 2, 3), (1,), (1,), (1,), 1), (T(2, 2, 4, 5), T(4, 1, 2, 3), (2, 1), (0, 1), (1, 2), 2)],
+    samples=[
+        (T(1, 2, 5), T(3, 2, 3), T(3), (1,), (1,), (1,), 1),
+        (T(2, 2, 4, 5), T(4, 1, 2, 3), None, (2, 1), (0, 1), (1, 2), 2),
+    ],
     forms="",
     tags="internal autocast:lower",
 )
@@ -23,7 +27,7 @@ op(
     f"conv_input_grad(Tensor grad_output, Tensor weight, int[] size, {GEOMETRY}) -> Tensor",
     kernel=native,
     grad={
-        "grad_output": "conv_forward(grad, weight, stride, padding, dilation, groups)",
+        "grad_output": "cut_to(conv_forward(grad, weight, None, stride, padding, dilation, groups), grad_output.shape)",
         "weight": "conv_weight_grad(grad_output, grad, weight.shape, stride, padding, dilation, groups)",
     },
     forms="",
@@ -33,7 +37,7 @@ op(
     f"conv_weight_grad(Tensor grad_output, Tensor self, int[] size, {GEOMETRY}) -> Tensor",
     kernel=native,
     grad={
-        "grad_output": "conv_forward(self, grad, stride, padding, dilation, groups)",
+        "grad_output": "cut_to(conv_forward(self, grad, None, stride, padding, dilation, groups), grad_output.shape)",
         "self": "conv_input_grad(grad_output, grad, self.shape, stride, padding, dilation, groups)",
     },
     forms="",

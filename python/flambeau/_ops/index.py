@@ -13,7 +13,7 @@ op(
     kernel=native,
     grad={"self": "index_grad(grad, self.shape, indices)"},
     forms="",
-    tags="internal",
+    tags="internal any_device",
     doc="NumPy's advanced indexing: index tensors broadcast together, masks count as their nonzero positions.",
 )
 op(
@@ -21,6 +21,7 @@ op(
     kernel=native,
     grad={"self": "grad if accumulate else index_put_(clone(grad, None), indices, zeros((), values.dtype, None), False)", "values": "index(grad, indices)"},
     forms=FM,
+    tags="any_device",
     doc="``input[indices] = values``, or added there with ``accumulate``.",
 )
 op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", kernel=decomp("index_put_(clone(self, None), indices, values, accumulate)"), forms=FM)

@@ -20,7 +20,9 @@ op(
 )
 op(
     "_smooth_l1(Tensor self, Tensor target, float beta) -> Tensor",
-    kernel=pointwise("(x - y) * (x - y) * 0.5 / beta if abs(x - y) < beta else abs(x - y) - beta * 0.5"),
+    kernel=pointwise(
+        "(x - y) * (x - y) * 0.5 / beta if abs(x - y) < beta else abs(x - y) - beta * 0.5"
+    ),
     on="f",
     grad={
         "self": "grad * smooth_sign(self - target, beta) / beta",
@@ -31,7 +33,9 @@ op(
 )
 op(
     "_huber(Tensor self, Tensor target, float delta) -> Tensor",
-    kernel=pointwise("(x - y) * (x - y) * 0.5 if abs(x - y) <= delta else delta * (abs(x - y) - delta * 0.5)"),
+    kernel=pointwise(
+        "(x - y) * (x - y) * 0.5 if abs(x - y) <= delta else delta * (abs(x - y) - delta * 0.5)"
+    ),
     on="f",
     grad={
         "self": "grad * smooth_sign(self - target, delta)",
@@ -121,7 +125,9 @@ _CLASS = "Tensor? weight, int reduction, int ignore_index"
 op(
     f"_nll_loss(Tensor self, Tensor target, {_CLASS}) -> (Tensor, Tensor)",
     kernel=native,
-    grad={"self": "_nll_loss_backward(grads[0], self.shape, target, weight, reduction, ignore_index, results[1])"},
+    grad={
+        "self": "_nll_loss_backward(grads[0], self.shape, target, weight, reduction, ignore_index, results[1])"
+    },
     doc="Loss, and the sum of the weights used.",
     **INTERNAL,
 )
@@ -134,7 +140,9 @@ op(
 op(
     f"_cross_entropy(Tensor self, Tensor target, {_CLASS}) -> (Tensor, Tensor, Tensor)",
     kernel=native,
-    grad={"self": "cross_entropy_grad(grads[0], self, target, weight, reduction, ignore_index, results)"},
+    grad={
+        "self": "cross_entropy_grad(grads[0], self, target, weight, reduction, ignore_index, results)"
+    },
     doc="Loss, sum of the weights used, and each row's log-sum-exp.",
     **INTERNAL,
 )

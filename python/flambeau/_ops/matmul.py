@@ -44,16 +44,16 @@ op("inner(Tensor self, Tensor other) -> Tensor", kernel=composite, samples=[(T(2
 op("outer(Tensor self, Tensor vec2) -> Tensor", kernel=composite, samples=[(T(2), T(3))], ref="numpy.outer(self, vec2)", forms=FM, alias="ger", doc="Every product of two vectors' elements.")
 op(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    kernel=decomp("scaled_sum(self, mm(mat1, mat2), beta, alpha)"),
+    kernel=composite,
     samples=[(T(2, 4), T(2, 3), T(3, 4)), (T(4), T(2, 3), T(3, 4))],
     ref="self + mat1 @ mat2",
     forms=FM + " inplace",
     doc="``beta * input + alpha * (mat1 @ mat2)``.",
 )
-op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=decomp("scaled_sum(self, mv(mat, vec), beta, alpha)"), samples=[(T(2), T(2, 3), T(3))], forms=FM + " inplace")
-op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=decomp("scaled_sum(self, outer(vec1, vec2), beta, alpha)"), samples=[(T(2, 3), T(2), T(3))], forms=FM + " inplace")
-op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=decomp("scaled_sum(self, bmm(batch1, batch2), beta, alpha)"), samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))], forms=FM + " inplace")
-op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=decomp("scaled_sum(self, sum_dim(bmm(batch1, batch2), (0,), False, None), beta, alpha)"), samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))], forms=FM + " inplace")
+op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=composite, samples=[(T(2), T(2, 3), T(3))], forms=FM + " inplace")
+op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=composite, samples=[(T(2, 3), T(2), T(3))], forms=FM + " inplace")
+op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=composite, samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))], forms=FM + " inplace")
+op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=composite, samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))], forms=FM + " inplace")
 op(
     "linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor",
     kernel=native,

@@ -117,6 +117,11 @@ op(
     " ``weight`` and ``bias``.",
 )
 op(
+    "_group_norm_weight(Tensor grad_output, Tensor input, Tensor mean, Tensor rstd) -> Tensor",
+    kernel=native,
+    **INTERNAL,
+)
+op(
     f"_group_norm(Tensor input, int num_groups, Tensor? weight, Tensor? bias, float eps) -> {TRIPLE}",
     kernel=native,
     grad={

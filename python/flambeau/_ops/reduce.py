@@ -94,7 +94,11 @@ for _name, _other, _word in (("max", "maximum", "Largest"), ("min", "minimum", "
         forms=FMO,
         doc=f"{_word} element of all; with ``dim`` also its position; with ``other`` see {_other}.",
     )
-    op(f"{_name}.other(Tensor self, Tensor other) -> Tensor", kernel=decomp(f"{_other}(self, other)"), forms=FMO)
+    op(
+        f"{_name}.other(Tensor self, Tensor other) -> Tensor",
+        kernel=decomp(f"{_other}(self, other)"),
+        forms=FMO,
+    )
     op(
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         kernel=native,
@@ -128,8 +132,18 @@ op(
 
 # ---- truth
 
-for _name, _text in (("any", "Whether any element is true."), ("all", "Whether all elements are true.")):
-    op(f"{_name}(Tensor self) -> Tensor", kernel=native, samples=ALL, ref=f"numpy.{_name}(self)", forms=FMO, doc=_text)
+for _name, _text in (
+    ("any", "Whether any element is true."),
+    ("all", "Whether all elements are true."),
+):
+    op(
+        f"{_name}(Tensor self) -> Tensor",
+        kernel=native,
+        samples=ALL,
+        ref=f"numpy.{_name}(self)",
+        forms=FMO,
+        doc=_text,
+    )
     op(
         f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
         kernel=native,

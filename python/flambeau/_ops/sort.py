@@ -96,7 +96,9 @@ op(
 )
 op(
     f"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, {_SEARCH}, str? side=None, Tensor? sorter=None) -> Tensor",
-    kernel=decomp("searchsorted(sorted_sequence, number_like(self, sorted_sequence), out_int32, right, side, sorter)"),
+    kernel=decomp(
+        "searchsorted(sorted_sequence, number_like(self, sorted_sequence), out_int32, right, side, sorter)"
+    ),
     forms="function out",
 )
 op(

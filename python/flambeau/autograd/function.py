@@ -94,27 +94,24 @@ class Function:
                     flat.add(id(outputs[i]))
             elif isinstance(out, Tensor) and out.requires_grad and id(out) not in dirty:
                 outputs[i] = out.detach()
-        tracked = [t for t in outputs if isinstance(t, Tensor) and id(t) not in flat and (t.is_floating_point() or t.is_complex())]
-        all_tensors = [t for t in outputs if isinstance(t, Tensor)]
-        positions = {id(t): i for i, t in enumerate(all_tensors)}
-        order = [positions[id(t)] for t in tracked]
-        count = len(outputs)
+        tensors = [t for t in outputs if isinstance(t, Tensor)]
+        constant = [t for t in tensors if id(t) in flat]
+        slots = [i for i, t in enumerate(outputs) if isinstance(t, Tensor)]
+        metas = [(tuple(t.shape), t.dtype) if isinstance(t, Tensor) else None for t in outputs]
 
         def run(ctx, saved, grads):
-            full = [None] * count
-            slots = [i for i, t in enumerate(kinds) if t]
-            for g, k in zip(grads, order):
-                full[slots[k]] = g
+            full = [None] * len(metas)
+            for i, g in zip(slots, grads):
+                full[i] = g
             if ctx._materialize:
                 for i, m in enumerate(metas):
                     if full[i] is None and m is not None:
                         full[i] = ops.zeros(m[0], dtype=m[1])
             return _finish(ctx, saved, full)
 
-        kinds = [isinstance(t, Tensor) for t in outputs]
-        metas = [(tuple(t.shape), t.dtype) if isinstance(t, Tensor) else None for t in outputs]
-        node = _C._attach_function(cls.__name__ + "Backward", ctx, run, inputs, tracked, list(ctx._dirty), list(ctx._to_save))
-        del node
+        _C._attach_function(
+            cls.__name__ + "Backward", ctx, run, inputs, tensors, list(ctx._dirty), constant, list(ctx._to_save)
+        )
         ctx._to_save = ctx._dirty = ctx._non_differentiable = ()  # the node keeps ctx: no cycles
         return outputs[0] if single else type(result)(outputs) if type(result) in (tuple, list) else tuple(outputs)
 

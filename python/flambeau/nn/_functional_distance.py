@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._C import ops
+from .._functional import broadcast_tensors
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
@@ -19,7 +20,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between vectors along dim; their lengths are at least eps."""
-    x1, x2 = ops.broadcast_tensors(x1, x2)
+    x1, x2 = broadcast_tensors(x1, x2)
     n1 = x1.norm(2, dim, keepdim=True)
     n2 = x2.norm(2, dim, keepdim=True)
     return ((x1 / n1.clamp_min(eps)) * (x2 / n2.clamp_min(eps))).sum(dim)

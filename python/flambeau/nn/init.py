@@ -86,10 +86,10 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Normally distributed numbers, limited to [a, b] by drawing from the inverse function."""
+    """Normally distributed numbers, drawn again until all lie in [a, b]."""
 
     def below(x):
-        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+        return (1.0 + math.erf((x - mean) / (std * math.sqrt(2.0)))) / 2.0
 
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -97,13 +97,42 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
             "values may be incorrect.",
             stacklevel=2,
         )
+    if tensor.numel() == 0 or tensor.is_meta:
+        return tensor
     with no_grad():
-        low, high = below((a - mean) / std), below((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if below(b) - below(a) > 0.3:
+            return _redraw_normal(tensor, mean, std, a, b, generator)
+        return _accept_uniform(tensor, mean, std, a, b, generator)
+
+
+def _redraw_normal(tensor, mean, std, a, b, generator):
+    # The bounds as the dtype rounds them, so that a value on one of them counts as inside.
+    low, high = tensor.new_full((), a).item(), tensor.new_full((), b).item()
+    tensor.normal_(mean, std, generator=generator)
+    while True:
+        outside = (tensor < low) | (tensor > high)
+        if not bool(outside.any()):
+            return tensor
+        again = ops.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(ops.where(outside, again, tensor))
+
+
+def _accept_uniform(tensor, mean, std, a, b, generator):
+    """Rejection from a uniform proposal: better where [a, b] holds little of the distribution."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    open_places = None
+    while True:
+        drawn = ops.empty_like(tensor).uniform_(a, b, generator=generator)
+        level = ops.empty_like(tensor).uniform_(generator=generator).log_()
+        rejected = level > ((drawn - mean) / std).pow(2) * -0.5 - peak
+        if open_places is None:
+            tensor.copy_(drawn)
+            open_places = rejected
+        else:
+            tensor.copy_(ops.where(open_places, drawn, tensor))
+            open_places = open_places & rejected
+        if not bool(open_places.any()):
+            return tensor
 
 
 def constant_(tensor, val):

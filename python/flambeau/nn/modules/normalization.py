@@ -50,13 +50,17 @@ class CrossMapLRN2d(Module):
 
     def forward(self, input):
         # The window reaches (size - 1) // 2 channels to both sides, and the sum over it is always
-        # divided by size.
+        # divided by size. The first channel never leaves the window: as PyTorch computes it.
         reach = (self.size - 1) // 2
         n, c = input.shape[:2]
-        squares = (input * input).reshape(n, 1, c, -1)
-        squares = F.pad(squares, [0, 0, reach, reach])
-        means = F.avg_pool2d(squares, [2 * reach + 1, 1], 1).reshape(input.shape)
-        scale = means * ((2 * reach + 1) * self.alpha / self.size) + self.k
+        squares = input * input
+        padded = F.pad(squares.reshape(n, 1, c, -1), [0, 0, reach, reach])
+        sums = F.avg_pool2d(padded, [2 * reach + 1, 1], 1, divisor_override=1)
+        sums = sums.reshape(input.shape)
+        if c > reach + 1:
+            later = sums[:, reach + 1 :] + squares[:, :1]
+            sums = ops.cat([sums[:, : reach + 1], later], 1)
+        scale = sums * (self.alpha / self.size) + self.k
         return input * scale.pow(-self.beta)
 
     def extra_repr(self) -> str:

@@ -1,0 +1,30 @@
+// The shape of a convolution, for ranks one to three: lower ranks have leading sizes of 1.
+#pragma once
+#include "core/tensor.h"
+
+namespace flambeau {
+
+struct ConvGeometry {
+  int64_t batch, in_channels, out_channels, groups;
+  int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
+  int64_t in_size() const { return in[0] * in[1] * in[2]; }
+  int64_t out_size() const { return out[0] * out[1] * out[2]; }
+  int64_t kernel_size() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t columns() const { return in_channels / groups * kernel_size(); }
+  double flops() const { return 2.0 * double(batch * out_channels * out_size()) * double(columns()); }
+  // The unfolded input is the input itself.
+  bool pointwise() const {
+    for (int d = 0; d < 3; d++)
+      if (kernel[d] != 1 || stride[d] != 1 || padding[d] != 0) return false;
+    return true;
+  }
+};
+
+// Which operand of the bilinear map is computed.
+enum class ConvPass : uint8_t { Output, Input, Weight };
+
+// Computes one operand (float32, laid out contiguously or channels-last) from the other two. `bias` may be null. False
+// when the library is absent, switched off by FLAMBEAU_NO_ONEDNN, or has no kernel for the shape.
+bool onednn_conv(ConvPass pass, const ConvGeometry& g, int rank, const Tensor& x, const Tensor& w, const Tensor* bias, const Tensor& y);
+
+}  // namespace flambeau

@@ -1,0 +1,230 @@
+"""Hooks on tensors and nodes: when they run, what they may change, how they go."""
+
+from __future__ import annotations
+
+import flambeau
+import pytest
+
+
+def leaf(values=(1.0, 2.0, 3.0)):
+    return flambeau.tensor(list(values), requires_grad=True)
+
+
+def test_tensor_hook_replaces_the_gradient():
+    x = leaf()
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.register_hook(lambda g: g * 10)
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.sum().backward()
+    assert seen == [[1.0] * 3, [10.0] * 3] and x.grad.tolist() == [20.0] * 3
+
+
+def test_leaf_hook_runs_once_on_each_gradient():
+    x = leaf()
+    seen = []
+    handle = x.register_hook(lambda g: seen.append(g.tolist()) or g + 1)
+    (x * 2 + x).sum().backward()
+    assert seen == [[3.0] * 3] and x.grad.tolist() == [4.0] * 3
+    (g,) = flambeau.autograd.grad((x * 2).sum(), x)
+    assert g.tolist() == [3.0] * 3
+    handle.remove()
+    handle.remove()
+    x.grad = None
+    x.sum().backward()
+    assert len(seen) == 2 and x.grad.tolist() == [1.0] * 3
+
+
+def test_hook_handle_is_a_context_manager():
+    x, seen = leaf(), []
+    with x.register_hook(lambda g: seen.append(1)):
+        x.sum().backward()
+    x.sum().backward()
+    assert seen == [1]
+
+
+def test_hook_may_remove_itself():
+    x, seen = leaf(), []
+    handles = []
+    handles.append(x.register_hook(lambda g: (seen.append(1), handles[0].remove())[0]))
+    x.sum().backward()
+    x.sum().backward()
+    assert seen == [1]
+
+
+def test_retain_grad():
+    x = leaf()
+    y = x * 2
+    assert not y.retains_grad
+    y.retain_grad()
+    y.retain_grad()
+    (y * y).sum().backward()
+    assert y.retains_grad and y.grad.tolist() == [4.0, 8.0, 12.0]
+    x.retain_grad()
+    assert not x.retains_grad
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        flambeau.ones(1).retain_grad()
+
+
+def test_retained_gradient_is_the_one_after_hooks():
+    x = leaf()
+    y = x * 1
+    y.retain_grad()
+    y.register_hook(lambda g: g * 5)
+    y.sum().backward()
+    assert y.grad.tolist() == [5.0] * 3 and x.grad.tolist() == [5.0] * 3
+
+
+def test_post_accumulate_hook():
+    x, seen = leaf(), []
+    handle = x.register_post_accumulate_grad_hook(lambda t: seen.append((t is x, t.grad.tolist())))
+    x.sum().backward()
+    x.sum().backward()
+    handle.remove()
+    x.sum().backward()
+    assert seen == [(True, [1.0] * 3), (True, [2.0] * 3)]
+    with pytest.raises(RuntimeError, match="cannot be registered on non-leaf"):
+        (x * 1).register_post_accumulate_grad_hook(lambda t: None)
+
+
+def test_optimizer_in_backward():
+    x = leaf()
+
+    def step(t):
+        with flambeau.no_grad():
+            t -= 0.5 * t.grad
+        t.grad = None
+
+    x.register_post_accumulate_grad_hook(step)
+    (x * x).sum().backward()
+    assert x.tolist() == [0.0] * 3 and x.grad is None
+
+
+def test_node_hooks():
+    x = leaf()
+    y = x * 2
+    seen = []
+    post = y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs[0].tolist(), outputs[0].tolist())))
+    pre = y.grad_fn.register_prehook(lambda grads: (grads[0] * 3,))
+    y.sum().backward(retain_graph=True)
+    assert seen == [([6.0] * 3, [3.0] * 3)] and x.grad.tolist() == [6.0] * 3
+    pre.remove()
+    post.remove()
+    x.grad = None
+    y.sum().backward()
+    assert len(seen) == 1 and x.grad.tolist() == [2.0] * 3
+
+
+def test_node_posthook_replaces_gradients():
+    x = leaf()
+    y = x * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: tuple(g if g is None else g * 7 for g in inputs))
+    y.sum().backward()
+    assert x.grad.tolist() == [14.0] * 3
+
+
+def test_accumulator_hook():
+    x, seen = leaf(), []
+    node = (x * 1).grad_fn.next_functions[0][0]
+    node.register_hook(lambda *args: seen.append(1))
+    (x * 2).sum().backward()
+    assert seen == [1]
+
+
+@pytest.mark.parametrize("register", ["register_hook", "retain_grad", "register_post_accumulate_grad_hook"])
+def test_hooks_need_a_gradient(register):
+    method = getattr(flambeau.ones(1), register)
+    with pytest.raises(RuntimeError):
+        method() if register == "retain_grad" else method(lambda g: g)
+
+
+def test_errors_in_hooks_propagate_and_leave_the_engine_usable():
+    x = leaf()
+
+    class Custom(Exception):
+        pass
+
+    def fail(*_):
+        raise Custom
+
+    for handle in (
+        lambda y: x.register_hook(fail),
+        lambda y: y.register_hook(fail),
+        lambda y: y.grad_fn.register_hook(fail),
+        lambda y: y.grad_fn.register_prehook(fail),
+        lambda y: x.register_post_accumulate_grad_hook(fail),
+    ):
+        y = x * 2
+        registered = handle(y)
+        with pytest.raises(Custom):
+            y.sum().backward()
+        registered.remove()
+    assert flambeau.is_grad_enabled()
+    x.grad = None
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize(
+    "hook, kind, text",
+    [
+        (lambda g: 3, TypeError, "hook"),
+        (lambda g: flambeau.ones(7), RuntimeError, "has changed the size of value"),
+    ],
+)
+def test_wrong_results_of_hooks(hook, kind, text):
+    x = leaf()
+    y = x * 1
+    y.register_hook(hook)
+    with pytest.raises(kind, match=text):
+        y.sum().backward()
+
+
+def test_wrong_results_of_node_hooks():
+    for register, hook in (
+        ("register_prehook", lambda g: ()),
+        ("register_prehook", lambda g: (flambeau.ones(7),)),
+        ("register_hook", lambda a, b: (flambeau.ones(2, 2, 9),) * 2),
+    ):
+        x = leaf()
+        y = x * 2
+        getattr(y.grad_fn, register)(hook)
+        with pytest.raises(RuntimeError):
+            y.sum().backward()
+
+
+def test_a_callback_after_backward():
+    x, order = leaf(), []
+
+    def hook(g):
+        flambeau._C._queue_callback(lambda: order.append("end"))
+        order.append("hook")
+
+    x.register_hook(hook)
+    (x * 2).sum().backward()
+    assert order == ["hook", "end"]
+    with pytest.raises(RuntimeError, match="only be installed during backward"):
+        flambeau._C._queue_callback(lambda: None)
+
+
+def test_backward_inside_a_hook():
+    x, w = leaf(), leaf()
+    y = x * 1
+
+    def hook(g):
+        with flambeau.enable_grad():
+            (w * w).sum().backward()
+
+    y.register_hook(hook)
+    y.sum().backward()
+    assert w.grad.tolist() == [2.0, 4.0, 6.0] and x.grad.tolist() == [1.0] * 3
+
+
+def test_hook_on_a_tensor_that_changes_in_place_later():
+    x, seen = leaf(), []
+    y = x * 2
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.mul_(3)
+    y.sum().backward()
+    assert seen == [[3.0] * 3] and x.grad.tolist() == [6.0] * 3
