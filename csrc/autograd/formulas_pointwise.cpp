@@ -293,7 +293,7 @@ Tensor gelu_tanh_grad(const Tensor& grad, const Tensor& self) {
 
 Tensor silu_grad_grad(const Tensor& grad, const Tensor& grad_output, const Tensor& self) {
   Tensor s = sigmoid(self), d = s * (1 - s);
-  return grad * ops::conj(grad_output) * ops::conj(d * (2 + self * (1 - 2 * s)));
+  return ops::conj(grad) * grad_output * ops::conj(d * (2 + self * (1 - 2 * s)));
 }
 
 Tensor mish_grad(const Tensor& grad, const Tensor& self) {

@@ -203,6 +203,19 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
   return true;
 }
 
+// What __torch_function__ receives as `func`: the method or function, looked up by name on first use.
+static PyObject* callable_object(Callable& c, bool method) {
+  PyObject*& object = method ? c.method : c.function;
+  if (object) return object;
+  if (method) object = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), c.name);
+  if (!object) {
+    PyErr_Clear();
+    Object core(must(PyImport_ImportModule("flambeau._C"))), ops(must(PyObject_GetAttrString(core.get(), "ops")));
+    object = must(PyObject_GetAttrString(ops.get(), c.name));
+  }
+  return object;
+}
+
 Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   for (int k = 0; k < c.count; k++) {
     if (!overriders_.empty()) overriders_.clear();
@@ -241,7 +254,7 @@ Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, P
   if (kwnames)
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
       must(PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(kwnames, k), args[n + k]));
-  result = must(call_override(overriders_, self ? c.method : c.function, tuple.get(), kwargs.get()));
+  result = must(call_override(overriders_, callable_object(c, self != nullptr), tuple.get(), kwargs.get()));
   done = true;
 }
 

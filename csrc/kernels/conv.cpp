@@ -127,6 +127,8 @@ Tensor laid_out(const Tensor& t, MemoryFormat format) {
   copy_kernel(out, t);
   return out;
 }
+// Filters may have any strides that reach every element once.
+Tensor dense(const Tensor& w) { return is_non_overlapping_and_dense(w.sizes(), w.strides()) ? w : contiguous_of(w); }
 
 // The outputs that a given gradient has: fewer than the geometry says, after output padding of a transposed convolution.
 void use_outputs(Geometry& g, const Tensor& grad) {
@@ -213,7 +215,7 @@ Tensor run_pass(const char* op, const Dims& sizes, const Tensor& a, const Tensor
   if (out.numel() == 0) return cast_of(out, a.dtype());
   LongWork work(true);
   const Tensor x = cast_of(a, t), y = cast_of(b, t);
-  if (t != DType::Float32 || !fast(laid_out(x, format), laid_out(y, format), out)) {
+  if (t != DType::Float32 || !fast(x, y, out, format)) {
     Tensor plain = out.is_contiguous() ? out : flambeau::empty(sizes, t);
     visit_real(t, op, [&](auto tag) { slow(tag, contiguous_of(x), contiguous_of(y), plain); });
     if (!plain.is_same(out)) copy_kernel(out, plain);
@@ -230,7 +232,7 @@ Tensor conv_forward(const Tensor& self, const Tensor& weight, const OptTensor& b
   const Tensor* add = b ? &*b : nullptr;
   return run_pass(
       "conv_forward", output_sizes(g, size_t(rank)), self, weight,
-      [&](const Tensor& x, const Tensor& w, const Tensor& y) { return g.batch && g.columns() && onednn_conv(ConvPass::Output, g, rank, x, w, add, y); },
+      [&](const Tensor& x, const Tensor& w, const Tensor& y, MemoryFormat f) { return g.batch && g.columns() && onednn_conv(ConvPass::Output, g, rank, laid_out(x, f), dense(w), add, y); },
       [&](auto tag, const Tensor& x, const Tensor& w, const Tensor& y) { forward_gemm<typename decltype(tag)::type>(g, x, w, add, y); });
 }
 
@@ -240,7 +242,7 @@ Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, const Dims& siz
   const int rank = int(grad.dim()) - 2;
   return run_pass(
       "conv_input_grad", size, grad, weight,
-      [&](const Tensor& dy, const Tensor& w, const Tensor& dx) { return dy.numel() && onednn_conv(ConvPass::Input, g, rank, dx, w, nullptr, dy); },
+      [&](const Tensor& dy, const Tensor& w, const Tensor& dx, MemoryFormat f) { return dy.numel() && onednn_conv(ConvPass::Input, g, rank, dx, dense(w), nullptr, laid_out(dy, f)); },
       [&](auto tag, const Tensor& dy, const Tensor& w, const Tensor& dx) { input_grad_gemm<typename decltype(tag)::type>(g, dy, w, dx); });
 }
 
@@ -250,7 +252,7 @@ Tensor conv_weight_grad(const Tensor& grad, const Tensor& self, const Dims& size
   const int rank = int(grad.dim()) - 2;
   return run_pass(
       "conv_weight_grad", size, grad, self,
-      [&](const Tensor& dy, const Tensor& x, const Tensor& dw) { return dy.numel() && onednn_conv(ConvPass::Weight, g, rank, x, dw, nullptr, dy); },
+      [&](const Tensor& dy, const Tensor& x, const Tensor& dw, MemoryFormat f) { return dy.numel() && onednn_conv(ConvPass::Weight, g, rank, laid_out(x, f), dw, nullptr, laid_out(dy, f)); },
       [&](auto tag, const Tensor& dy, const Tensor& x, const Tensor& dw) { weight_grad_gemm<typename decltype(tag)::type>(g, dy, x, dw); });
 }
 

@@ -62,7 +62,10 @@ from . import _tensor as _tensor  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402, F403
 from ._functional import *  # noqa: E402, F403
+from ._unique import unique, unique_consecutive  # noqa: E402
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+
+Tensor.unique, Tensor.unique_consecutive = unique, unique_consecutive
 
 float = float32
 double = float64

@@ -36,7 +36,7 @@ NAMES = {
     "Expand": lambda x: x.expand(2, 3), "Relu": lambda x: x.relu(), "Sigmoid": lambda x: x.sigmoid(),
     "Tanh": lambda x: x.tanh(), "Log": lambda x: x.log(), "Sqrt": lambda x: x.sqrt(),
     "Abs": lambda x: x.abs(), "Sin": lambda x: x.sin(), "Cat": lambda x: flambeau.cat([x, x]),
-    "Where": lambda x: flambeau.where(x > 1, x, x), "MaskedFill": lambda x: x.masked_fill(x > 1, 0.0),
+    "Where": lambda x: flambeau.where(x > 1, x, x),
     "Permute": lambda x: x.permute(0), "Flip": lambda x: x.flip(0), "Maximum": lambda x: flambeau.maximum(x, x),
     "Unbind": lambda x: x.unbind()[0], "Repeat": lambda x: x.repeat(2), "Erf": lambda x: x.erf(),
     "Gather": lambda x: x.gather(0, flambeau.tensor([0])), "Reciprocal": lambda x: x.reciprocal(),

@@ -240,8 +240,9 @@ def test_results_do_not_depend_on_the_number_of_threads():
         for threads in (1, 2):
             flambeau.set_num_threads(threads)
             assert flambeau.get_num_threads() == threads
-            y = (x.sin() * x.exp2().log1p() + x[:1]).float()
-            results.append((y.numpy().tobytes(), y.sum().item(), x.view(-1)[: 300_000].reshape(300, 1000).sum(0).tolist()))
+            y = (x.sin() * x.log1p() + x[:1]).float()
+            columns = x[:300_000].reshape(300, 1000).sum(0)
+            results.append((y.numpy().tobytes(), y.sum().item(), columns.tolist()))
         with pytest.raises(RuntimeError):
             flambeau.set_num_threads(0)
     finally:

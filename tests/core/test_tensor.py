@@ -14,7 +14,8 @@ import weakref
 import flambeau
 import pytest
 
-PROMOTION = json.loads((pathlib.Path(__file__).parent / "data" / "promotion.json").read_text())
+# PyTorch's table; there is no complex dtype of half precision here: the next wider one takes its place
+PROMOTION = json.loads((pathlib.Path(__file__).parent / "data" / "promotion.json").read_text().replace("complex32", "complex64"))
 DTYPES = PROMOTION["dtypes"]
 
 
@@ -154,7 +155,7 @@ def test_promotion(left):
         assert (a * zero).dtype is (zero * a).dtype is want, f"0-d {right}"
         assert flambeau.can_cast(a.dtype, b.dtype) == (right in PROMOTION["can_cast"][left])
     for k, number in enumerate((True, 3, 2.5, 1j)):
-        want = dtype(PROMOTION["scalars"][left][k].replace("complex32", "complex64"))
+        want = dtype(PROMOTION["scalars"][left][k])
         assert (a * number).dtype is (number * a).dtype is want, number
 
 

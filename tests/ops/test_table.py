@@ -277,6 +277,8 @@ def test_out(name):
         returned = call(out=given)
         assert all(a is b for a, b in zip(flat(returned), outs)), "returns its out"
         same(outs, result, f"sample {index}")
+        if not call.tensors or not call.tensors[0].dim():
+            continue  # 0-d cpu tensors go with any device
         meta = flambeau.empty(0, dtype=outs[0].dtype, device="meta")
         with pytest.raises(REFUSED):
             call(out=meta if len(outs) == 1 else (meta,) * len(outs))

@@ -171,7 +171,7 @@ op(
     "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
     kernel=pointwise("x * conj(sigmoid(y) * (1 + y * (1 - sigmoid(y))))"),
     on="fc",
-    grad={"grad_output": "silu_backward(grad, self)", "self": "silu_grad_grad(grad, grad_output, self)"},
+    grad={"grad_output": "conj(silu_backward(conj(grad), self))", "self": "silu_grad_grad(grad, grad_output, self)"},
     samples=binary(),
     forms="",
     tags="internal cost:20",

@@ -153,7 +153,6 @@ for _name, _text in (
 op(
     "equal(Tensor self, Tensor other) -> bool",
     kernel=native,
-    samples=[(T(3), T(3))],
     forms=FM,
     doc="Whether shapes and all elements are the same.",
 )
@@ -167,7 +166,6 @@ op(
 op(
     "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
     kernel=composite,
-    samples=[(T(3), T(3))],
     forms=FM,
     doc="Whether `isclose` holds everywhere.",
 )

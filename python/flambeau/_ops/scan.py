@@ -14,7 +14,7 @@ op(
     kernel=native,
     grad={"self": "reverse_cumsum(grad, dim)"},
     samples=SAMPLES,
-    ref="numpy.cumsum(self, dim)",
+    ref="numpy.cumsum(self, dim).reshape(self.shape)",
     forms=FMIO,
     doc="Sums of the elements up to each one.",
 )
@@ -23,7 +23,7 @@ op(
     kernel=native,
     grad={"self": "cumprod_grad(grad, self, dim)"},
     samples=SAMPLES,
-    ref="numpy.cumprod(self, dim)",
+    ref="numpy.cumprod(self, dim).reshape(self.shape)",
     forms=FMIO,
     doc="Products of the elements up to each one.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._C import ops
 from .module import Module
 
 __all__ = ["Flatten", "Unflatten"]
@@ -61,7 +62,7 @@ class Unflatten(Module):
                 )
 
     def forward(self, input):
-        return input.unflatten(self.dim, self.unflattened_size)
+        return ops.unflatten(input, self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
