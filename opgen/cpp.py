@@ -30,7 +30,13 @@ TYPES = {
 }
 # Handled by the binding, never passed on.
 BINDING_ONLY = {"layout?", "pin?", "rg"}
-RESERVED = {"from": "from_", "else": "else_", "default": "default_", "lambda": "lambd", "double": "double_"}
+RESERVED = {
+    "from": "from_",
+    "else": "else_",
+    "default": "default_",
+    "lambda": "lambd",
+    "double": "double_",
+}
 ATTRIBUTES = {"shape": "Dims", "dtype": "DType", "ndim": "int64_t"}
 
 
@@ -82,7 +88,14 @@ class Emitter(ast.NodeVisitor):
     """Formula text -> C++. `attributes` collects uses like `self.shape` as (name, attribute)."""
 
     BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%"}
-    COMPARE = {ast.Gt: ">", ast.Lt: "<", ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!="}
+    COMPARE = {
+        ast.Gt: ">",
+        ast.Lt: "<",
+        ast.GtE: ">=",
+        ast.LtE: "<=",
+        ast.Eq: "==",
+        ast.NotEq: "!=",
+    }
     BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 
     def __init__(self):
@@ -123,7 +136,9 @@ class Emitter(ast.NodeVisitor):
         return "(" + sign.join(self.visit(v) for v in n.values) + ")"
 
     def visit_Compare(self, n):
-        return f"({self.visit(n.left)} {self.COMPARE[type(n.ops[0])]} {self.visit(n.comparators[0])})"
+        return (
+            f"({self.visit(n.left)} {self.COMPARE[type(n.ops[0])]} {self.visit(n.comparators[0])})"
+        )
 
     def visit_IfExp(self, n):
         return f"({self.visit(n.test)} ? {self.visit(n.body)} : {self.visit(n.orelse)})"

@@ -35,8 +35,10 @@ Tensor fit(Tensor g, const OutputMeta& want, const Node& node) {
 
 void accumulate(Tensor& slot, Tensor g) {
   if (!g.defined()) return;
-  if (!slot.defined()) slot = std::move(g);
-  else slot = ops::add(slot, g, 1);
+  if (!slot.defined())
+    slot = std::move(g);
+  else
+    slot = ops::add(slot, g, 1);
 }
 
 struct Task {
@@ -75,20 +77,25 @@ class Backward {
     std::vector<Edge> edges;
     for (size_t i = 0; i < roots.size(); i++) {
       const Tensor& root = roots[i];
-      check(root->requires_grad, "element ", i, " of tensors does not require grad and does not have a grad_fn");
+      check(root->requires_grad, "element ", i,
+            " of tensors does not require grad and does not have a grad_fn");
       Edge e = gradient_edge(root);
       Tensor g = i < root_grads.size() ? root_grads[i] : Tensor();
       if (!g.defined()) {
-        check(root.numel() == 1, "grad can be implicitly created only for scalar outputs, got shape ", root.sizes());
+        check(root.numel() == 1,
+              "grad can be implicitly created only for scalar outputs, got shape ", root.sizes());
         check(is_differentiable(root.dtype()) && !root.is_complex(),
               "grad can be implicitly created only for real scalar outputs but got ", root.dtype());
         g = ops::ones_like(detach(root), {}, {});
       } else {
-        check(equal(g.sizes(), root.sizes()), "Mismatch in shape: grad_output[", i, "] has a shape of ",
-              g.sizes(), " and output[", i, "] has a shape of ", root.sizes(), ".");
-        check(g.is_complex() == root.is_complex(), "For complex Tensors, both grad_output and output are "
-              "required to have the same dtype. Mismatch in dtype: grad_output[", i, "] has a dtype of ",
-              g.dtype(), " and output[", i, "] has a dtype of ", root.dtype(), ".");
+        check(equal(g.sizes(), root.sizes()), "Mismatch in shape: grad_output[", i,
+              "] has a shape of ", g.sizes(), " and output[", i, "] has a shape of ", root.sizes(),
+              ".");
+        check(g.is_complex() == root.is_complex(),
+              "For complex Tensors, both grad_output and output are "
+              "required to have the same dtype. Mismatch in dtype: grad_output[",
+              i, "] has a dtype of ", g.dtype(), " and output[", i, "] has a dtype of ",
+              root.dtype(), ".");
       }
       auto& buffer = buffer_of(e.node.get());
       if (!options_.create_graph && g->requires_grad) g = detach(g);
@@ -169,14 +176,17 @@ class Backward {
     for (auto& hook : copy.tensor) {
       Tensor& g = grads[hook.input_nr];
       if (!g.defined()) continue;
-      if (Tensor changed = hook.call(g); changed.defined()) g = fit(changed, node.outputs[hook.input_nr], node);
+      if (Tensor changed = hook.call(g); changed.defined())
+        g = fit(changed, node.outputs[hook.input_nr], node);
     }
     for (auto& hook : copy.retain)
       if (grads[hook.input_nr].defined()) hook.call(grads[hook.input_nr]);
     for (auto& hook : copy.pre) {
       grads = hook.call(std::move(grads));
-      check(grads.size() == node.outputs.size(), "a prehook of ", node.name(), " returned ", grads.size(), " gradients, expected ", node.outputs.size());
-      for (size_t i = 0; i < grads.size(); i++) grads[i] = fit(std::move(grads[i]), node.outputs[i], node);
+      check(grads.size() == node.outputs.size(), "a prehook of ", node.name(), " returned ",
+            grads.size(), " gradients, expected ", node.outputs.size());
+      for (size_t i = 0; i < grads.size(); i++)
+        grads[i] = fit(std::move(grads[i]), node.outputs[i], node);
     }
     return grads;
   }
@@ -189,8 +199,10 @@ class Backward {
     Grads results;
     if (any && (!selective_ || needed_.count(node.get()))) {
       const bool leaf = node->edges.empty();
-      if (!(leaf && selective_ && !options_.accumulate)) grads = run_hooks(*node, std::move(grads));
-      else grads = leaf_hooks(*node, std::move(grads));
+      if (!(leaf && selective_ && !options_.accumulate))
+        grads = run_hooks(*node, std::move(grads));
+      else
+        grads = leaf_hooks(*node, std::move(grads));
       capture(node.get(), grads);
       if (runs(node.get())) {
         Grads kept = node->hooks && !node->hooks->post.empty() ? grads : Grads();
@@ -208,7 +220,8 @@ class Backward {
       Node* next = e.node.get();
       if (i < results.size() && results[i].defined()) {
         auto& buffer = buffer_of(next);
-        accumulate(buffer[e.input_nr], fit(std::move(results[i]), next->outputs[e.input_nr], *node));
+        accumulate(buffer[e.input_nr],
+                   fit(std::move(results[i]), next->outputs[e.input_nr], *node));
       }
       if (--dependencies_[next] == 0 && queued_.insert(next).second) ready.push({next});
     }
@@ -238,7 +251,8 @@ class Backward {
       Tensor g = it == captured_.end() ? Tensor() : it->second;
       check(g.defined() || options_.allow_unused,
             "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior. (input ", i, ")");
+            "allow_unused=True if this is the desired behavior. (input ",
+            i, ")");
       out.push_back(g);
     }
     return out;

@@ -8,7 +8,7 @@ struct BackwardOptions {
   bool retain_graph = false;
   bool create_graph = false;
   bool allow_unused = false;
-  bool accumulate = true;   // into .grad of the leaves; false for autograd.grad
+  bool accumulate = true;  // into .grad of the leaves; false for autograd.grad
 };
 
 // Gradients of `roots` (weighted by root_grads; undefined means 1 for one-element roots). With

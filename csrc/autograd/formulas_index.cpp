@@ -20,27 +20,36 @@ Tensor fit_index_grad(const Tensor& grad, const Dims& sizes) {
 }
 
 Tensor masked_filled(const Tensor& self, const Tensor& mask, const Operand& value) {
-  check(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ", mask.dtype());
+  check(mask.dtype() == DType::Bool,
+        "masked_fill_ only supports boolean masks, but got mask with dtype ", mask.dtype());
   Operand v = value;
   if (value.is_tensor()) {
-    check(value.tensor().dim() == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.tensor().dim(), " dimension(s).");
-    check(can_cast(value.tensor().dtype(), self.dtype()), "value cannot be converted to type ", self.dtype(), " without overflow");
+    check(value.tensor().dim() == 0,
+          "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+          value.tensor().dim(), " dimension(s).");
+    check(can_cast(value.tensor().dtype(), self.dtype()), "value cannot be converted to type ",
+          self.dtype(), " without overflow");
     if (value.tensor().dtype() != self.dtype()) v = _to_dtype(value.tensor(), self.dtype());
   } else {
     const Scalar& s = value.scalar();
-    check(!s.is_complex() || self.is_complex(), "value cannot be converted to type ", self.dtype(), " without overflow");
+    check(!s.is_complex() || self.is_complex(), "value cannot be converted to type ", self.dtype(),
+          " without overflow");
     // the result keeps this tensor's dtype whatever number fills it
-    if (category(self.dtype()) < s.category()) v = visit(self.dtype(), [&](auto tag) -> Operand {
-      using E = typename decltype(tag)::type;
-      if constexpr (std::is_integral_v<E>) return Operand(Scalar(s.to<E>()));
-      else return value;
-    });
+    if (category(self.dtype()) < s.category())
+      v = visit(self.dtype(), [&](auto tag) -> Operand {
+        using E = typename decltype(tag)::type;
+        if constexpr (std::is_integral_v<E>)
+          return Operand(Scalar(s.to<E>()));
+        else
+          return value;
+      });
   }
   return _where(mask, v, self);
 }
 
 Tensor selected_by_mask(const Tensor& self, const Tensor& mask) {
-  check(mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8, "masked_select: expected BoolTensor for mask, got ", mask.dtype());
+  check(mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8,
+        "masked_select: expected BoolTensor for mask, got ", mask.dtype());
   Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
   Tensor x = expand(self, sizes, false), m = as_condition(expand(mask, sizes, false));
   if (sizes.empty()) return index(unsqueeze(x, 0), {unsqueeze(m, 0)});
@@ -55,15 +64,21 @@ Tensor masked_scatter_grad(const Tensor& grad, const Tensor& mask, const Dims& s
 }
 
 Tensor take_flat(const Tensor& self, const Tensor& at) {
-  check(at.dtype() == DType::Int64, "take(): Expected a long tensor for index, but got ", at.dtype());
-  check<IndexError>(self.numel() > 0 || at.numel() == 0, "take(): tried to take from an empty tensor");
+  check(at.dtype() == DType::Int64, "take(): Expected a long tensor for index, but got ",
+        at.dtype());
+  check<IndexError>(self.numel() > 0 || at.numel() == 0,
+                    "take(): tried to take from an empty tensor");
   return index(reshape(self, Dims{-1}), {at});
 }
 
 Tensor taken_along(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
-  check(indices.dtype() == DType::Int64, "torch.take_along_dim(): dtype of indices should be Long but got ", indices.dtype());
+  check(indices.dtype() == DType::Int64,
+        "torch.take_along_dim(): dtype of indices should be Long but got ", indices.dtype());
   if (!dim) return gather(reshape(self, Dims{-1}), 0, reshape(indices, Dims{-1}), false);
-  check(self.dim() == indices.dim(), "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ", self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  check(self.dim() == indices.dim(),
+        "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+        "got ",
+        self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   size_t d = size_t(wrap_dim(*dim, self.dim()));
   Dims a = self.sizes(), b = indices.sizes();
   a[d] = b[d] = 1;
@@ -75,7 +90,8 @@ Tensor taken_along(const Tensor& self, const Tensor& indices, std::optional<int6
 
 Tensor repeat_counts(const Tensor& repeats) {
   check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
-  check(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32, "repeats has to be Long or Int tensor");
+  check(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
+        "repeats has to be Long or Int tensor");
   Tensor r = contiguous_of(cast_of(repeats, DType::Int64));
   const int64_t* p = r.data<int64_t>();
   int64_t total = 0;
@@ -97,7 +113,9 @@ Tensor interleaved(const Tensor& self, const Tensor& repeats, std::optional<int6
   if (x.dim() == 0) x = unsqueeze(x, 0);
   Tensor r = repeats.dim() == 0 ? expand(unsqueeze(repeats, 0), Dims{n}, false) : repeats;
   if (r.numel() == 1 && n != 1) r = expand(r, Dims{n}, false);
-  check(r.numel() == n, "repeats must have the same size as input along dim, but got repeats.size(0) = ", r.numel(), " and input.size(", d, ") = ", n);
+  check(r.numel() == n,
+        "repeats must have the same size as input along dim, but got repeats.size(0) = ", r.numel(),
+        " and input.size(", d, ") = ", n);
   return index_select(x, d, repeat_counts(r));
 }
 
@@ -109,11 +127,14 @@ Tensor interleaved(const Tensor& self, int64_t repeats, std::optional<int64_t> d
   Dims spread = x.sizes(), merged = x.sizes();
   spread.insert(size_t(d) + 1, repeats);
   merged[size_t(d)] *= repeats;
-  return reshape(clone(expand(unsqueeze(x, d + 1), spread, false), MemoryFormat::Contiguous), merged);
+  return reshape(clone(expand(unsqueeze(x, d + 1), spread, false), MemoryFormat::Contiguous),
+                 merged);
 }
 
 Tensor with_part(const Tensor& self, const Tensor& src, const Tensor& part) {
-  check(equal(src.sizes(), part.sizes()), "expected src to have a size equal to the slice of self. src size = ", src.sizes(), ", slice size = ", part.sizes());
+  check(equal(src.sizes(), part.sizes()),
+        "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+        ", slice size = ", part.sizes());
   Tensor out = clone(self, MemoryFormat::Contiguous);
   // the same view of the copy: strides follow those of a contiguous tensor
   Tensor base = contiguous_of(self);
@@ -121,16 +142,21 @@ Tensor with_part(const Tensor& self, const Tensor& src, const Tensor& part) {
     copy_(as_strided(out, part.sizes(), part.strides(), part.offset() - self.offset()), src, false);
     return out;
   }
-  Tensor positions = reshape(arange_start(0, self.numel(), 1, DType::Int64, std::nullopt), self.sizes());
+  Tensor positions =
+      reshape(arange_start(0, self.numel(), 1, DType::Int64, std::nullopt), self.sizes());
   Tensor where = flambeau::empty_strided(self.sizes(), self.strides(), DType::Int64);
   copy_kernel(where, positions);
-  Tensor at = contiguous_of(alias(where, part.sizes(), part.strides(), part.offset() - self.offset()));
+  Tensor at =
+      contiguous_of(alias(where, part.sizes(), part.strides(), part.offset() - self.offset()));
   Tensor flat = reshape(out, Dims{-1});
-  return reshape(index_put(flat, {reshape(at, Dims{-1})}, reshape(src, Dims{-1}), false), self.sizes());
+  return reshape(index_put(flat, {reshape(at, Dims{-1})}, reshape(src, Dims{-1}), false),
+                 self.sizes());
 }
 
-Tensor embedding_masked(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scale_grad_by_freq) {
-  check<NotImplementedError>(!scale_grad_by_freq, "embedding: double backward with scale_grad_by_freq is not supported");
+Tensor embedding_masked(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
+                        bool scale_grad_by_freq) {
+  check<NotImplementedError>(!scale_grad_by_freq,
+                             "embedding: double backward with scale_grad_by_freq is not supported");
   Tensor out = embedding(grad, indices, padding_idx, false, false);
   return padding_idx < 0 ? out : _where(unsqueeze(eq(indices, padding_idx), -1), 0, out);
 }

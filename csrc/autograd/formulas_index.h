@@ -15,6 +15,7 @@ Tensor interleaved(const Tensor& self, int64_t repeats, std::optional<int64_t> d
 Tensor interleaved(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim);
 Tensor repeat_counts(const Tensor& repeats);
 Tensor with_part(const Tensor& self, const Tensor& src, const Tensor& part);
-Tensor embedding_masked(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scale_grad_by_freq);
+Tensor embedding_masked(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
+                        bool scale_grad_by_freq);
 
 }  // namespace flambeau::formulas

@@ -5,10 +5,12 @@
 namespace flambeau::formulas {
 
 // beta · self + alpha · product, with beta 0 meaning that self is not read.
-Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha);
+Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta,
+                  const Scalar& alpha);
 Tensor linear_weight_grad(const Tensor& grad, const Tensor& input);
 Tensor sum_to_last(const Tensor& grad);
 // Gradient of the distances between rows of x1 and x2 with respect to x1.
-Tensor euclidean_grad(const Tensor& grad, const Tensor& x1, const Tensor& x2, const Tensor& distance);
+Tensor euclidean_grad(const Tensor& grad, const Tensor& x1, const Tensor& x2,
+                      const Tensor& distance);
 
 }  // namespace flambeau::formulas

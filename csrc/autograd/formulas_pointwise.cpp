@@ -20,7 +20,8 @@ namespace formulas {
 using namespace ops;
 
 bool is_floor(const char* op, const std::optional<std::string>& mode) {
-  check(*mode == "floor" || *mode == "trunc", op, " expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
+  check(*mode == "floor" || *mode == "trunc", op,
+        " expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
   return *mode == "floor";
 }
 
@@ -31,13 +32,25 @@ Tensor as_tensor_like(const Operand& value, const Tensor& like) {
   return t;
 }
 
-Tensor as_condition(const Tensor& c) { return c.dtype() == DType::UInt8 ? _to_dtype(c, DType::Bool) : c; }
-Operand conj(const Operand& o) { return o.is_tensor() ? Operand(ops::conj(o.tensor())) : Operand(flambeau::conj(o.scalar())); }
-std::optional<DType> dtype_or(std::optional<DType> t, const Tensor& like) { return t.value_or(like.dtype()); }
-std::optional<Device> device_or(std::optional<Device> d, const Tensor& like) { return d.value_or(like.device()); }
-std::optional<DType> dtype_or_default(std::optional<DType> t) { return t.value_or(default_dtype()); }
+Tensor as_condition(const Tensor& c) {
+  return c.dtype() == DType::UInt8 ? _to_dtype(c, DType::Bool) : c;
+}
+Operand conj(const Operand& o) {
+  return o.is_tensor() ? Operand(ops::conj(o.tensor())) : Operand(flambeau::conj(o.scalar()));
+}
+std::optional<DType> dtype_or(std::optional<DType> t, const Tensor& like) {
+  return t.value_or(like.dtype());
+}
+std::optional<Device> device_or(std::optional<Device> d, const Tensor& like) {
+  return d.value_or(like.device());
+}
+std::optional<DType> dtype_or_default(std::optional<DType> t) {
+  return t.value_or(default_dtype());
+}
 std::optional<DType> dtype_named(const std::string& name) {
-  static const char* names[] = {"Bool", "UInt8", "Int8", "Int16", "Int32", "Int64", "Float16", "BFloat16", "Float32", "Float64", "Complex64", "Complex128"};
+  static const char* names[] = {"Bool",    "UInt8",   "Int8",      "Int16",
+                                "Int32",   "Int64",   "Float16",   "BFloat16",
+                                "Float32", "Float64", "Complex64", "Complex128"};
   for (int i = 0; i < kNumDTypes; i++)
     if (name == names[i]) return DType(i);
   return std::nullopt;
@@ -49,7 +62,8 @@ Dims negated(const Dims& d) {
   return out;
 }
 
-// ---- compositions ------------------------------------------------------------------------------------
+// ---- compositions
+// ------------------------------------------------------------------------------------
 
 Tensor power(const Tensor& self, const Operand& exponent) {
   if (!exponent.is_tensor()) {
@@ -71,12 +85,14 @@ Tensor to_wide(const Tensor& self, const Operand& other) {
 }
 Operand to_wide_operand(const Operand& o) {
   if (!o.is_tensor()) return o.scalar().is_complex() ? o : Operand(o.scalar().to_double());
-  return converted(o.tensor(), o.tensor().is_complex() ? DType::Complex128 : DType::Float64, {}, false, {});
+  return converted(o.tensor(), o.tensor().is_complex() ? DType::Complex128 : DType::Float64, {},
+                   false, {});
 }
 
 Tensor round_to(const Tensor& self, int64_t decimals) {
   if (decimals == 0) return round(self);
-  check<NotImplementedError>(self.is_floating(), "\"round_cpu\" not implemented for '", info(self.dtype()).name, "'");
+  check<NotImplementedError>(self.is_floating(), "\"round_cpu\" not implemented for '",
+                             info(self.dtype()).name, "'");
   double scale = std::pow(10.0, double(std::abs(decimals)));
   return decimals > 0 ? round(self * scale) / scale : round(self / scale) * scale;
 }
@@ -87,15 +103,24 @@ Tensor logit_of(const Tensor& self, std::optional<double> eps) {
   return log(x / (1 - x));
 }
 
-Tensor replace_nonfinite(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+Tensor replace_nonfinite(const Tensor& self, std::optional<double> nan,
+                         std::optional<double> posinf, std::optional<double> neginf) {
   if (category(self.dtype()) <= Category::Integral) return clone(self, {});
-  check(!self.is_complex(), "nan_to_num: complex tensors are not supported, apply it to real() and imag()");
+  check(!self.is_complex(),
+        "nan_to_num: complex tensors are not supported, apply it to real() and imag()");
   double largest = 0;
   switch (self.dtype()) {
-    case DType::Float16: largest = 65504.0; break;
-    case DType::BFloat16: largest = 3.3895313892515355e38; break;
-    case DType::Float32: largest = std::numeric_limits<float>::max(); break;
-    default: largest = std::numeric_limits<double>::max();
+    case DType::Float16:
+      largest = 65504.0;
+      break;
+    case DType::BFloat16:
+      largest = 3.3895313892515355e38;
+      break;
+    case DType::Float32:
+      largest = std::numeric_limits<float>::max();
+      break;
+    default:
+      largest = std::numeric_limits<double>::max();
   }
   return _nan_to_num(self, nan.value_or(0.0), posinf.value_or(largest), neginf.value_or(-largest));
 }
@@ -115,7 +140,8 @@ Tensor clamp_tensors(const Tensor& self, const OptTensor& low, const OptTensor& 
   if (low && high) return _clamp(self, *low, *high);
   return low ? clamp_min(self, *low) : clamp_max(self, *high);
 }
-Tensor clamp_numbers(const Tensor& self, const std::optional<Scalar>& low, const std::optional<Scalar>& high) {
+Tensor clamp_numbers(const Tensor& self, const std::optional<Scalar>& low,
+                     const std::optional<Scalar>& high) {
   check(low || high, "torch.clamp: At least one of 'min' or 'max' must not be None");
   if (low && high) return _clamp(self, *low, *high);
   return low ? clamp_min(self, *low) : clamp_max(self, *high);
@@ -139,10 +165,13 @@ Tensor gelu_of(const Tensor& self, const std::string& approximate) {
   return _gelu_tanh(self);
 }
 Tensor prelu_of(const Tensor& self, const Tensor& weight) {
-  check(weight.dim() <= 1, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
+  check(weight.dim() <= 1,
+        "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
   if (weight.numel() == 1) return _prelu(self, reshape(weight, Dims{}));
   int64_t channels = self.dim() > 1 ? self.sizes()[1] : 1;
-  check(weight.numel() == channels, "Mismatch of parameter numbers and input channel size. Found parameter numbers = ", weight.numel(), " and channel size = ", channels, ".");
+  check(weight.numel() == channels,
+        "Mismatch of parameter numbers and input channel size. Found parameter numbers = ",
+        weight.numel(), " and channel size = ", channels, ".");
   Dims shape(size_t(self.dim()), 1);
   shape[1] = channels;
   return _prelu(self, reshape(weight, shape));
@@ -157,13 +186,15 @@ Tensor glu_of(const Tensor& self, int64_t dim) {
 namespace {
 int64_t split_axis(const std::string& op, const Tensor& self, int64_t dim) {
   int64_t least = op == "hsplit" ? 1 : op == "vsplit" ? 2 : 3;
-  check(self.dim() >= least, "torch.", op, " requires a tensor with at least ", least, " dimension", least > 1 ? "s" : "", ", but got a tensor with ", self.dim(), " dimensions!");
+  check(self.dim() >= least, "torch.", op, " requires a tensor with at least ", least, " dimension",
+        least > 1 ? "s" : "", ", but got a tensor with ", self.dim(), " dimensions!");
   return op == "hsplit" && self.dim() == 1 ? 0 : dim;
 }
 }  // namespace
 TensorList axis_split(const std::string& op, const Tensor& self, int64_t sections, int64_t dim) {
   int64_t d = split_axis(op, self, dim);
-  check(sections > 0 && self.sizes()[size_t(d)] % sections == 0, "torch.", op, " attempted to split along dimension ", d, ", but the size of the dimension ",
+  check(sections > 0 && self.sizes()[size_t(d)] % sections == 0, "torch.", op,
+        " attempted to split along dimension ", d, ", but the size of the dimension ",
         self.sizes()[size_t(d)], " is not divisible by the split_size ", sections, "!");
   return tensor_split(self, sections, d);
 }
@@ -201,15 +232,20 @@ Tensor flip_axis(const Tensor& self, int64_t dim) {
 }
 Tensor filled(const Tensor& self, const Operand& value) { return fill_(clone(self, {}), value); }
 
-Tensor converted(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, bool copy, std::optional<MemoryFormat> format) {
+Tensor converted(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                 bool copy, std::optional<MemoryFormat> format) {
   DType t = dtype.value_or(self.dtype());
   Device d = device.value_or(self.device());
   MemoryFormat f = format.value_or(MemoryFormat::Preserve);
   bool same_layout = f == MemoryFormat::Preserve || self.is_contiguous(f);
   bool same_device = d.type == self.device().type;
   if (!same_device) {
-    check<NotImplementedError>(!self.is_meta(), "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from meta to a different device.");
-    check(d.type == DeviceType::Meta, "Torch not compiled with ", device_name(d.type), " enabled: this build has the devices cpu and meta");
+    check<NotImplementedError>(
+        !self.is_meta(),
+        "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+        "torch.nn.Module.to() when moving module from meta to a different device.");
+    check(d.type == DeviceType::Meta, "Torch not compiled with ", device_name(d.type),
+          " enabled: this build has the devices cpu and meta");
     return empty_like(self, t, d, f);
   }
   if (t == self.dtype() && same_layout && !copy) return self;
@@ -217,7 +253,8 @@ Tensor converted(const Tensor& self, std::optional<DType> dtype, std::optional<D
   return same_layout || out.is_contiguous(f) ? out : clone(out, f);
 }
 
-// ---- derivatives ---------------------------------------------------------------------------------------
+// ---- derivatives
+// ---------------------------------------------------------------------------------------
 
 Tensor masked(const Tensor& grad, const Tensor& mask) { return _where(mask, grad, 0); }
 
@@ -232,11 +269,14 @@ Tensor pow_self(const Tensor& grad, const Tensor& self, const Operand& exponent)
   return grad * ops::conj(_where(eq(e, 0), 0, slope));
 }
 
-Tensor pow_exponent(const Tensor& grad, const Tensor& self, const Operand& exponent, const Tensor& result) {
+Tensor pow_exponent(const Tensor& grad, const Tensor& self, const Operand& exponent,
+                    const Tensor& result) {
   const Tensor& e = exponent.tensor();
   // where the base is zero and the exponent not negative the derivative is zero, not 0 * -inf
-  Tensor flat = self.is_complex() || e.is_complex() ? eq(self, 0) : logical_and(eq(self, 0), ge(e, 0));
-  Tensor base = category(self.dtype()) <= Category::Integral ? _to_dtype(self, result.dtype()) : self;
+  Tensor flat =
+      self.is_complex() || e.is_complex() ? eq(self, 0) : logical_and(eq(self, 0), ge(e, 0));
+  Tensor base =
+      category(self.dtype()) <= Category::Integral ? _to_dtype(self, result.dtype()) : self;
   return grad * ops::conj(_where(flat, 0, result * log(base)));
 }
 
@@ -279,9 +319,11 @@ Tensor hardswish_grad(const Tensor& grad, const Tensor& self) {
   return _where(le(self, -3), 0, _where(ge(self, 3), grad, inside));
 }
 
-Tensor elu_grad(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+Tensor elu_grad(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
+                const Scalar& input_scale) {
   Scalar slope = alpha * scale * input_scale;
-  return _where(gt(self, 0), grad * Operand(scale), grad * exp(clamp_max(self, 0) * Operand(input_scale)) * Operand(slope));
+  return _where(gt(self, 0), grad * Operand(scale),
+                grad * exp(clamp_max(self, 0) * Operand(input_scale)) * Operand(slope));
 }
 
 Tensor gelu_tanh_grad(const Tensor& grad, const Tensor& self) {
@@ -301,13 +343,15 @@ Tensor mish_grad(const Tensor& grad, const Tensor& self) {
   return grad * (t + self * s * (1 - t * t));
 }
 
-Tensor diagonal_grad(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor diagonal_grad(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1,
+                     int64_t dim2) {
   Tensor out = zeros(sizes, grad.dtype(), grad.device());
   copy_(diagonal(out, offset, dim1, dim2), grad, false);
   return out;
 }
 
-Tensor unfold_grad(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size, int64_t step) {
+Tensor unfold_grad(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size,
+                   int64_t step) {
   if (sizes.empty()) return reshape(grad, Dims{});
   Dims base = contiguous_strides(sizes), view_sizes = grad.sizes(), strides = base;
   size_t d = size_t(wrap_dim(dimension, int64_t(sizes.size())));
@@ -317,8 +361,10 @@ Tensor unfold_grad(const Tensor& grad, const Dims& sizes, int64_t dimension, int
   return _strided_scatter(grad, sizes, base, 0, view_sizes, strides, 0);
 }
 
-Tensor as_strided_grad(const Tensor& grad, const Tensor& self, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
-  return _strided_scatter(grad, self.sizes(), self.strides(), self.offset(), size, stride, offset.value_or(self.offset()));
+Tensor as_strided_grad(const Tensor& grad, const Tensor& self, const Dims& size, const Dims& stride,
+                       std::optional<int64_t> offset) {
+  return _strided_scatter(grad, self.sizes(), self.strides(), self.offset(), size, stride,
+                          offset.value_or(self.offset()));
 }
 
 }  // namespace formulas

@@ -7,7 +7,9 @@ namespace flambeau::formulas {
 // ---- arguments
 inline bool is_none(const std::optional<std::string>& s) { return !s; }
 bool is_floor(const char* op, const std::optional<std::string>& mode);
-inline bool is_floor(const std::string& op, const std::optional<std::string>& mode) { return is_floor(op.c_str(), mode); }
+inline bool is_floor(const std::string& op, const std::optional<std::string>& mode) {
+  return is_floor(op.c_str(), mode);
+}
 Tensor as_tensor_like(const Operand& value, const Tensor& like);  // a number as a weak 0-d tensor
 Tensor as_condition(const Tensor& condition);                     // bool
 Operand conj(const Operand& o);
@@ -30,11 +32,13 @@ Tensor to_wide(const Tensor& self, const Operand& other);
 Operand to_wide_operand(const Operand& o);
 Tensor round_to(const Tensor& self, int64_t decimals);
 Tensor logit_of(const Tensor& self, std::optional<double> eps);
-Tensor replace_nonfinite(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf);
+Tensor replace_nonfinite(const Tensor& self, std::optional<double> nan,
+                         std::optional<double> posinf, std::optional<double> neginf);
 Tensor angle_of(const Tensor& self);
 TensorList nonzero_tuple(const Tensor& condition);
 Tensor clamp_tensors(const Tensor& self, const OptTensor& low, const OptTensor& high);
-Tensor clamp_numbers(const Tensor& self, const std::optional<Scalar>& low, const std::optional<Scalar>& high);
+Tensor clamp_numbers(const Tensor& self, const std::optional<Scalar>& low,
+                     const std::optional<Scalar>& high);
 Tensor square_of(const Tensor& self);
 Tensor lt_operands(const Operand& a, const Operand& b);
 Tensor celu_of(const Tensor& self, const Scalar& alpha);
@@ -48,7 +52,8 @@ Tensor stack_columns(const TensorList& tensors);
 Tensor flip_axis(const Tensor& self, int64_t dim);
 Tensor at_least(const Tensor& self, int64_t ndim);
 Tensor filled(const Tensor& self, const Operand& value);
-Tensor converted(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, bool copy, std::optional<MemoryFormat> format);
+Tensor converted(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                 bool copy, std::optional<MemoryFormat> format);
 
 // ---- derivatives
 Tensor sgn_grad(const Tensor& grad, const Tensor& self, const Tensor& result);
@@ -58,20 +63,27 @@ Tensor copysign_grad(const Tensor& grad, const Tensor& self, const Tensor& resul
 Tensor angle_grad(const Tensor& grad, const Tensor& self);
 Tensor share_ties(const Tensor& grad, const Tensor& self, const Tensor& other, bool larger);
 Tensor hardswish_grad(const Tensor& grad, const Tensor& self);
-Tensor elu_grad(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale);
+Tensor elu_grad(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
+                const Scalar& input_scale);
 Tensor gelu_tanh_grad(const Tensor& grad, const Tensor& self);
 Tensor silu_grad_grad(const Tensor& grad, const Tensor& grad_output, const Tensor& self);
 Tensor mish_grad(const Tensor& grad, const Tensor& self);
-Tensor diagonal_grad(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1, int64_t dim2);
-Tensor unfold_grad(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size, int64_t step);
-Tensor as_strided_grad(const Tensor& grad, const Tensor& self, const Dims& size, const Dims& stride, std::optional<int64_t> offset);
+Tensor diagonal_grad(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1,
+                     int64_t dim2);
+Tensor unfold_grad(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size,
+                   int64_t step);
+Tensor as_strided_grad(const Tensor& grad, const Tensor& self, const Dims& size, const Dims& stride,
+                       std::optional<int64_t> offset);
 
 }  // namespace flambeau::formulas
 
 namespace flambeau {
 // Arithmetic between tensors and arguments that may be numbers.
 Tensor subtract_from(const Operand& a, const Tensor& b);
-template <class T> requires std::is_same_v<T, Operand>
-Tensor operator-(const T& a, const Tensor& b) { return subtract_from(a, b); }
+template <class T>
+  requires std::is_same_v<T, Operand>
+Tensor operator-(const T& a, const Tensor& b) {
+  return subtract_from(a, b);
+}
 Operand operator-(int a, const Operand& b);
 }  // namespace flambeau

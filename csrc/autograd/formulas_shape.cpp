@@ -6,7 +6,8 @@ using namespace ops;
 
 Dims inverse_permutation(const Dims& dims) {
   Dims out = dims;
-  for (size_t i = 0; i < dims.size(); i++) out[size_t(wrap_dim(dims[i], int64_t(dims.size())))] = int64_t(i);
+  for (size_t i = 0; i < dims.size(); i++)
+    out[size_t(wrap_dim(dims[i], int64_t(dims.size())))] = int64_t(i);
   return out;
 }
 
@@ -44,7 +45,8 @@ Tensor select_grad(const Tensor& grad, const Dims& sizes, int64_t dim, int64_t i
   return out;
 }
 
-Tensor slice_grad(const Tensor& grad, const Dims& sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice_grad(const Tensor& grad, const Dims& sizes, int64_t dim, std::optional<int64_t> start,
+                  std::optional<int64_t> end, int64_t step) {
   Tensor out = zeros(sizes, grad.dtype(), grad.device());
   copy_(slice(out, dim, start, end, step), grad, false);
   return out;
@@ -73,6 +75,8 @@ Tensor index_grad(const Tensor& grad, const Dims& sizes, const std::vector<OptTe
   return index_put_(out, indices, grad, true);
 }
 
-Tensor to_real_if(const Tensor& grad, DType dtype) { return grad.is_complex() && !is_complex(dtype) ? real(grad) : grad; }
+Tensor to_real_if(const Tensor& grad, DType dtype) {
+  return grad.is_complex() && !is_complex(dtype) ? real(grad) : grad;
+}
 
 }  // namespace flambeau::formulas

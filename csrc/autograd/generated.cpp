@@ -13,10 +13,10 @@ void fill_undefined(Node& node, Grads& grads) {
 }
 
 void check_inplace_result(const char* op, const Tensor& self, const Tensor& result) {
-  check(equal(self.sizes(), result.sizes()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
-        result.sizes(), " (", op, ")");
-  check(can_cast(result.dtype(), self.dtype()), "result type ", result.dtype(), " can't be cast to the desired output type ",
-        self.dtype(), " (", op, ")");
+  check(equal(self.sizes(), result.sizes()), "output with shape ", self.sizes(),
+        " doesn't match the broadcast shape ", result.sizes(), " (", op, ")");
+  check(can_cast(result.dtype(), self.dtype()), "result type ", result.dtype(),
+        " can't be cast to the desired output type ", self.dtype(), " (", op, ")");
 }
 
 DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& out) {
@@ -26,7 +26,8 @@ DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& ou
 }
 
 void write_out(const char* op, const Tensor& out, const Tensor& result) {
-  check(out.device() == result.device(), op, ": Expected out tensor to have device ", result.device(), ", but got ", out.device(), " instead");
+  check(out.device() == result.device(), op, ": Expected out tensor to have device ",
+        result.device(), ", but got ", out.device(), " instead");
   prepare_out(op, out, result.sizes(), result.dtype());
   copy_kernel(out, result);
   bump_version(out, op);

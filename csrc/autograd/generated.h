@@ -18,7 +18,9 @@ void fill_undefined(Node& node, Grads& grads);
 // out= with gradients is refused.
 inline void check_out_grad(const char* op, bool wants) {
   if (wants) [[unlikely]]
-    fail(op, "(): functions with out=... arguments don't support automatic differentiation, but one of the "
+    fail(op,
+         "(): functions with out=... arguments don't support automatic differentiation, but one of "
+         "the "
          "arguments requires grad.");
 }
 void check_inplace_result(const char* op, const Tensor& self, const Tensor& result);

@@ -27,7 +27,8 @@ struct StridedViewBackward final : Node {
 struct CopySlices final : Node {
   Geometry base, view;
   Ref<Node> change;
-  CopySlices(const Tensor& b, const Tensor& v, Ref<Node> c) : base(b), view(v), change(std::move(c)) {}
+  CopySlices(const Tensor& b, const Tensor& v, Ref<Node> c)
+      : base(b), view(v), change(std::move(c)) {}
   const char* name() const override { return "CopySlices"; }
   void release_saved() override { change->release_saved(); }
   Grads apply(Grads grads) override {
@@ -36,13 +37,17 @@ struct CopySlices final : Node {
     Tensor inside = ops::_strided_gather(grad, base.sizes, base.strides, base.offset, view.sizes,
                                          view.strides, view.offset);
     Grads passed = change->apply({inside});
-    Tensor removed = ops::sub(grad, ops::_strided_scatter(inside, base.sizes, base.strides, base.offset,
-                                                          view.sizes, view.strides, view.offset), 1);
+    Tensor removed = ops::sub(grad,
+                              ops::_strided_scatter(inside, base.sizes, base.strides, base.offset,
+                                                    view.sizes, view.strides, view.offset),
+                              1);
     Tensor first = passed.empty() ? Tensor() : passed[0];
     Tensor back = removed;
     if (first.defined())
-      back = ops::add(removed, ops::_strided_scatter(first, base.sizes, base.strides, base.offset,
-                                                     view.sizes, view.strides, view.offset), 1);
+      back = ops::add(removed,
+                      ops::_strided_scatter(first, base.sizes, base.strides, base.offset,
+                                            view.sizes, view.strides, view.offset),
+                      1);
     Grads out;
     out.push_back(back);
     for (size_t i = 1; i < passed.size(); i++) out.push_back(passed[i]);

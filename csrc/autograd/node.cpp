@@ -47,13 +47,17 @@ void Node::destroy() noexcept {
   queue = nullptr;
 }
 
-// ---- saved values ----------------------------------------------------------------------------------
+// ---- saved values
+// ----------------------------------------------------------------------------------
 
 void SavedTensor::save(const Tensor& t, bool output, const Node*) {
   released_ = false;
   if (!t.defined()) return;
-  check(!t->inference, "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-        "computation tracked by autograd. To work around this, make a clone to get a normal tensor and use it instead.");
+  check(!t->inference,
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in "
+        "computation tracked by autograd. To work around this, make a clone to get a normal tensor "
+        "and use it instead.");
   version_ = t.version();
   output_ = output;
   AutogradMeta* meta = meta_if(t);
@@ -77,21 +81,26 @@ void SavedTensor::save(const Tensor& t, bool output, const Node*) {
 
 Tensor SavedTensor::get(Node& owner) const {
   if (released_) [[unlikely]]
-    fail("Trying to backward through the graph a second time (or directly access saved tensors after "
-         "they have already been freed). Saved intermediate values of the graph are freed when you "
-         "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-         "through the graph a second time or if you need to access saved tensors after calling "
-         "backward. (at ", owner.name(), describe_call_site(owner.site), ")");
+    fail(
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        "after "
+        "they have already been freed). Saved intermediate values of the graph are freed when you "
+        "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+        "through the graph a second time or if you need to access saved tensors after calling "
+        "backward. (at ",
+        owner.name(), describe_call_site(owner.site), ")");
   if (!tensor_.defined()) return tensor_;
   if (tensor_.version() != version_) [[unlikely]] {
     const auto& counter = version_counter(tensor_);
     std::string saver(owner.name());
-    fail("one of the variables needed for gradient computation has been modified by an inplace "
-         "operation: a tensor of shape ", tensor_.sizes(), " (", info(tensor_.dtype()).name, ") was saved by ",
-         saver, describe_call_site(owner.site), output_ ? " as its result" : "",
-         " at version ", version_, " and is at version ", counter.version, " now; the last change was by '",
-         counter.op ? counter.op : "?", "'", describe_call_site(counter.site),
-         ". Hint: make a copy first (clone()), or use the out-of-place form of that operation.");
+    fail(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: a tensor of shape ",
+        tensor_.sizes(), " (", info(tensor_.dtype()).name, ") was saved by ", saver,
+        describe_call_site(owner.site), output_ ? " as its result" : "", " at version ", version_,
+        " and is at version ", counter.version, " now; the last change was by '",
+        counter.op ? counter.op : "?", "'", describe_call_site(counter.site),
+        ". Hint: make a copy first (clone()), or use the out-of-place form of that operation.");
   }
   if (!output_) return tensor_;
   Tensor out = detach(tensor_);
@@ -115,7 +124,8 @@ void SavedList::reset() {
   for (auto& s : items_) s.reset();
 }
 
-// ---- records ---------------------------------------------------------------------------------------
+// ---- records
+// ---------------------------------------------------------------------------------------
 
 AutogradMeta::~AutogradMeta() = default;
 
@@ -193,11 +203,13 @@ void set_history(const Tensor& result, const Ref<Node>& node) {
 void set_requires_grad(const Tensor& t, bool value) {
   if (value)
     check(is_differentiable(t.dtype()),
-          "only Tensors of floating point and complex dtype can require gradients, got ", t.dtype());
+          "only Tensors of floating point and complex dtype can require gradients, got ",
+          t.dtype());
   if (!is_leaf(t)) {
-    check(value, "you can only change requires_grad flags of leaf variables. If you want to use a "
-                 "computed variable in a subgraph that doesn't require differentiation use "
-                 "var_no_grad = var.detach().");
+    check(value,
+          "you can only change requires_grad flags of leaf variables. If you want to use a "
+          "computed variable in a subgraph that doesn't require differentiation use "
+          "var_no_grad = var.detach().");
     return;
   }
   if (!value && !t->autograd) return;
@@ -224,8 +236,8 @@ void set_view(const Tensor& result, const Tensor& base, const char* op, bool no_
 }
 
 void check_inplace(const Tensor& self, const char* op) {
-  check(!self->inference || thread_state.inference_mode || !grad_enabled(),
-        op, ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+  check(!self->inference || thread_state.inference_mode || !grad_enabled(), op,
+        ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
         "clone to get a normal tensor before doing inplace update.");
   if (!self->requires_grad && !self->autograd) return;
   auto* meta = meta_if(self);
@@ -236,10 +248,12 @@ void check_inplace(const Tensor& self, const char* op) {
       fail("a view of a leaf Variable that requires grad is being used in an in-place operation (",
            op, "). Use torch.no_grad() around it, or clone() first.");
     if (meta->view->no_inplace && (self->requires_grad || base->requires_grad))
-      fail("Output of ", meta->view->op, " is a view and is being modified inplace by '", op,
-           "'. This view is the output of a function that returns multiple views (or was made under "
-           "no_grad). Such functions do not allow the output views to be modified inplace. You should "
-           "replace the inplace operation by an out-of-place one.");
+      fail(
+          "Output of ", meta->view->op, " is a view and is being modified inplace by '", op,
+          "'. This view is the output of a function that returns multiple views (or was made under "
+          "no_grad). Such functions do not allow the output views to be modified inplace. You "
+          "should "
+          "replace the inplace operation by an out-of-place one.");
     return;
   }
   if (self->requires_grad && is_leaf(self))
@@ -266,7 +280,8 @@ void rebase_history(const Tensor& self, const Ref<Node>& node) {
   set_history(self, node);
 }
 
-// ---- leaves ------------------------------------------------------------------------------------------
+// ---- leaves
+// ------------------------------------------------------------------------------------------
 
 AccumulateGrad::AccumulateGrad(const Tensor& v) : variable(v) {
   sequence = UINT64_MAX;  // leaves first: gradients are freed as soon as they are complete
@@ -289,10 +304,13 @@ Grads AccumulateGrad::apply(Grads grads) {
   if (!meta.grad.defined()) {
     bool steal = !grad_enabled() && g->use_count() == 1 && g->storage->use_count() == 1 &&
                  (g.is_contiguous() || equal(g.strides(), variable.strides()));
-    if (grad_enabled()) meta.grad = ops::clone(g);
-    else if (steal) meta.grad = g;
+    if (grad_enabled())
+      meta.grad = ops::clone(g);
+    else if (steal)
+      meta.grad = g;
     else {
-      Tensor own = empty_strided(g.sizes(), is_non_overlapping_and_dense(variable.sizes(), variable.strides())
+      Tensor own = empty_strided(g.sizes(),
+                                 is_non_overlapping_and_dense(variable.sizes(), variable.strides())
                                      ? IntSpan(variable.strides())
                                      : IntSpan(contiguous_strides(g.sizes())),
                                  g.dtype(), g.device());

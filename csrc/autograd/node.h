@@ -27,17 +27,27 @@ struct OutputMeta {
   Device device;
 };
 
-using GradHook = std::function<Tensor(const Tensor&)>;            // may return an undefined tensor: unchanged
-using PreHook = std::function<Grads(Grads)>;                      // grad_outputs -> grad_outputs
+using GradHook = std::function<Tensor(const Tensor&)>;  // may return an undefined tensor: unchanged
+using PreHook = std::function<Grads(Grads)>;            // grad_outputs -> grad_outputs
 using PostHook = std::function<Grads(Grads inputs, const Grads& outputs)>;
 
 // Hooks are rare: one pointer in the node.
 struct NodeHooks {
-  struct TensorHook { uint64_t id; uint32_t input_nr; GradHook call; };
-  struct Pre { uint64_t id; PreHook call; };
-  struct Post { uint64_t id; PostHook call; };
-  std::vector<TensorHook> tensor;   // on one output's gradient
-  std::vector<TensorHook> retain;   // retain_grad: after all tensor hooks
+  struct TensorHook {
+    uint64_t id;
+    uint32_t input_nr;
+    GradHook call;
+  };
+  struct Pre {
+    uint64_t id;
+    PreHook call;
+  };
+  struct Post {
+    uint64_t id;
+    PostHook call;
+  };
+  std::vector<TensorHook> tensor;  // on one output's gradient
+  std::vector<TensorHook> retain;  // retain_grad: after all tensor hooks
   std::vector<Pre> pre;
   std::vector<Post> post;
 };
@@ -55,9 +65,9 @@ class Node : public RefCounted {
   std::vector<Edge> edges;
   std::vector<OutputMeta> outputs;
   uint64_t sequence;
-  CallSite site;                    // the Python line that made it
+  CallSite site;  // the Python line that made it
   std::unique_ptr<NodeHooks> hooks;
-  void* pyobject = nullptr;         // cached wrapper, see bind/node_type.cpp
+  void* pyobject = nullptr;  // cached wrapper, see bind/node_type.cpp
 
   bool needs(size_t i) const { return bool(edges[i]); }
   uint32_t add_output(const Tensor& t);
@@ -114,11 +124,15 @@ class SavedList {
 class SavedOperand {
  public:
   void save(const Operand& o) {
-    if (o.is_tensor()) tensor_.save(o.tensor());
-    else scalar_ = o.scalar();
+    if (o.is_tensor())
+      tensor_.save(o.tensor());
+    else
+      scalar_ = o.scalar();
     is_tensor_ = o.is_tensor();
   }
-  Operand get(Node& owner) const { return is_tensor_ ? Operand(tensor_.get(owner)) : Operand(scalar_); }
+  Operand get(Node& owner) const {
+    return is_tensor_ ? Operand(tensor_.get(owner)) : Operand(scalar_);
+  }
   void reset() { tensor_.reset(); }
 
  private:
@@ -138,11 +152,11 @@ struct AutogradMeta final : AutogradRecord {
   Tensor grad;
   Ref<Node> grad_fn;
   uint32_t output_nr = 0;
-  bool requires_grad = false;   // asked for on this leaf
+  bool requires_grad = false;  // asked for on this leaf
   bool retains_grad = false;
   Node* accumulator = nullptr;  // weak: the accumulator owns the tensor
   std::unique_ptr<ViewInfo> view;
-  std::vector<NodeHooks::TensorHook> hooks;       // leaf hooks, read by the accumulator
+  std::vector<NodeHooks::TensorHook> hooks;  // leaf hooks, read by the accumulator
   std::vector<std::pair<uint64_t, std::function<void(const Tensor&)>>> post_accumulate;
   ~AutogradMeta() override;
 };
@@ -152,8 +166,9 @@ inline AutogradMeta* meta_if(const Tensor& t) {
   return static_cast<AutogradMeta*>(t->autograd.get());
 }
 
-// ---- history -------------------------------------------------------------------------------------
-// grad_fn of a tensor; null for leaves. A view whose base changed in place gets its new one here.
+// ---- history
+// ------------------------------------------------------------------------------------- grad_fn of
+// a tensor; null for leaves. A view whose base changed in place gets its new one here.
 Ref<Node> grad_fn(const Tensor& t);
 // Where the gradient of `t` goes: its grad_fn, its accumulator, or nothing.
 Edge gradient_edge(const Tensor& t);
@@ -166,8 +181,8 @@ void rebase_history(const Tensor& self, const Ref<Node>& node);
 // Marks `result` as a view of `base`, so that in-place changes reach the base's history.
 void set_view(const Tensor& result, const Tensor& base, const char* op, bool no_inplace = false);
 void set_requires_grad(const Tensor& t, bool value);
-Tensor detach(const Tensor& t);       // shares memory and version counter
-Tensor data_alias(const Tensor& t);   // `.data`: shares memory, own version counter
+Tensor detach(const Tensor& t);      // shares memory and version counter
+Tensor data_alias(const Tensor& t);  // `.data`: shares memory, own version counter
 void set_data(const Tensor& t, const Tensor& source);
 
 inline bool wants_grad(const Tensor& t) { return t.defined() && t->requires_grad; }

@@ -12,7 +12,8 @@
 namespace flambeau::bind {
 namespace {
 
-// ---- call sites: the Python line that runs now, interned as a small number ----------------------------
+// ---- call sites: the Python line that runs now, interned as a small number
+// ----------------------------
 
 struct SiteTable {
   std::unordered_map<uint64_t, CallSite> index;
@@ -54,11 +55,11 @@ std::string describe_site(CallSite site) {
   return cat_text(" (", file ? file : "?", ":", PyCode_Addr2Line(code, at), ")");
 }
 
-// ---- Node objects -------------------------------------------------------------------------------------
+// ---- Node objects
+// -------------------------------------------------------------------------------------
 
 struct PyNode {
-  PyObject_HEAD
-  Ref<Node> node;
+  PyObject_HEAD Ref<Node> node;
 };
 PyTypeObject* node_base = nullptr;
 
@@ -85,19 +86,24 @@ PyObject* node_next(PyObject* o, void*) {
     auto& edges = node_of(o).edges;
     Object out(must(PyTuple_New(Py_ssize_t(edges.size()))));
     for (size_t i = 0; i < edges.size(); i++)
-      PyTuple_SET_ITEM(out.get(), Py_ssize_t(i), must(Py_BuildValue("(Ni)", must(wrap_node(edges[i].node)), int(edges[i].input_nr))));
+      PyTuple_SET_ITEM(
+          out.get(), Py_ssize_t(i),
+          must(Py_BuildValue("(Ni)", must(wrap_node(edges[i].node)), int(edges[i].input_nr))));
     return out.release();
   });
 }
 PyObject* node_variable(PyObject* o, void*) {
   auto* leaf = dynamic_cast<AccumulateGrad*>(&node_of(o));
   if (!leaf) {
-    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'", node_of(o).name());
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'",
+                 node_of(o).name());
     return nullptr;
   }
   return wrap(leaf->variable);
 }
-PyObject* node_sequence(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(node_of(o).sequence); }
+PyObject* node_sequence(PyObject* o, PyObject*) {
+  return PyLong_FromUnsignedLongLong(node_of(o).sequence);
+}
 
 // A Python callable kept by C++, released with the GIL held.
 std::shared_ptr<PyObject> keep(PyObject* f) {
@@ -117,16 +123,19 @@ GradHook grad_hook(PyObject* f) {
     WithGil gil;
     Object out = call(kept.get(), g);
     if (out.get() == Py_None) return Tensor();
-    check<TypeError>(is_tensor(out.get()), "hook must return a Tensor or None, got ", Py_TYPE(out.get())->tp_name);
+    check<TypeError>(is_tensor(out.get()), "hook must return a Tensor or None, got ",
+                     Py_TYPE(out.get())->tp_name);
     const Tensor& t = as_tensor(out.get());
-    check(equal(t.sizes(), g.sizes()), "hook '", "' has changed the size of value: ", g.sizes(), " to ", t.sizes());
+    check(equal(t.sizes(), g.sizes()), "hook '", "' has changed the size of value: ", g.sizes(),
+          " to ", t.sizes());
     return t;
   };
 }
 
 Object wrap_grads(const Grads& grads) {
   Object out(must(PyTuple_New(Py_ssize_t(grads.size()))));
-  for (size_t i = 0; i < grads.size(); i++) PyTuple_SET_ITEM(out.get(), Py_ssize_t(i), must(wrap(grads[i])));
+  for (size_t i = 0; i < grads.size(); i++)
+    PyTuple_SET_ITEM(out.get(), Py_ssize_t(i), must(wrap(grads[i])));
   return out;
 }
 
@@ -134,13 +143,15 @@ TensorList tensor_list(PyObject* o, const char* what) {
   Object items(must(PySequence_Tuple(o)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) {
     PyObject* t = PyTuple_GET_ITEM(items.get(), i);
-    check<TypeError>(is_tensor(t), what, ": expected Tensors, got ", Py_TYPE(t)->tp_name, " at position ", i);
+    check<TypeError>(is_tensor(t), what, ": expected Tensors, got ", Py_TYPE(t)->tp_name,
+                     " at position ", i);
   }
   return as_tensor_list(items.get());
 }
 
 Grads unwrap_grads(PyObject* o, const char* what) {
-  Object items(PyTuple_Check(o) || PyList_Check(o) ? must(PySequence_Tuple(o)) : must(PyTuple_Pack(1, o)));
+  Object items(PyTuple_Check(o) || PyList_Check(o) ? must(PySequence_Tuple(o))
+                                                   : must(PyTuple_Pack(1, o)));
   Grads out;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) {
     PyObject* g = PyTuple_GET_ITEM(items.get(), i);
@@ -154,27 +165,30 @@ Grads unwrap_grads(PyObject* o, const char* what) {
   return out;
 }
 
-PyObject* node_register_hook(PyObject* o, PyObject* f) {  // (grad_inputs, grad_outputs) -> grad_inputs
+PyObject* node_register_hook(PyObject* o,
+                             PyObject* f) {  // (grad_inputs, grad_outputs) -> grad_inputs
   return guarded([&]() -> PyObject* {
     uint64_t id = next_hook_id();
-    node_of(o).make_hooks().post.push_back({id, [kept = keep(f)](Grads inputs, const Grads& outputs) {
-      WithGil gil;
-      Object a = wrap_grads(inputs), b = wrap_grads(outputs);
-      Object out(must(PyObject_CallFunctionObjArgs(kept.get(), a.get(), b.get(), nullptr)));
-      return out.get() == Py_None ? inputs : unwrap_grads(out.get(), "hook");
-    }});
+    node_of(o).make_hooks().post.push_back(
+        {id, [kept = keep(f)](Grads inputs, const Grads& outputs) {
+           WithGil gil;
+           Object a = wrap_grads(inputs), b = wrap_grads(outputs);
+           Object out(must(PyObject_CallFunctionObjArgs(kept.get(), a.get(), b.get(), nullptr)));
+           return out.get() == Py_None ? inputs : unwrap_grads(out.get(), "hook");
+         }});
     return PyLong_FromUnsignedLongLong(id);
   });
 }
 PyObject* node_register_prehook(PyObject* o, PyObject* f) {
   return guarded([&]() -> PyObject* {
     uint64_t id = next_hook_id();
-    node_of(o).make_hooks().pre.push_back({id, [kept = keep(f)](Grads grads) {
-      WithGil gil;
-      Object a = wrap_grads(grads);
-      Object out(must(PyObject_CallOneArg(kept.get(), a.get())));
-      return out.get() == Py_None ? grads : unwrap_grads(out.get(), "prehook");
-    }});
+    node_of(o).make_hooks().pre.push_back(
+        {id, [kept = keep(f)](Grads grads) {
+           WithGil gil;
+           Object a = wrap_grads(grads);
+           Object out(must(PyObject_CallOneArg(kept.get(), a.get())));
+           return out.get() == Py_None ? grads : unwrap_grads(out.get(), "prehook");
+         }});
     return PyLong_FromUnsignedLongLong(id);
   });
 }
@@ -212,14 +226,16 @@ PyTypeObject* node_type(const char* name) {
   if (!type) {
     auto* full = new std::string(std::string("torch.autograd.graph.") + name);
     PyType_Slot slots[] = {{0, nullptr}};
-    PyType_Spec spec{full->c_str(), sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    PyType_Spec spec{full->c_str(), sizeof(PyNode), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
     Object bases(must(PyTuple_Pack(1, node_base)));
     type = reinterpret_cast<PyTypeObject*>(must(PyType_FromSpecWithBases(&spec, bases.get())));
   }
   return type;
 }
 
-// ---- custom functions -----------------------------------------------------------------------------------
+// ---- custom functions
+// -----------------------------------------------------------------------------------
 
 // autograd.Function: `backward(ctx, saved, grads)` is called with the unpacked saved tensors.
 struct FunctionNode final : Node {
@@ -236,17 +252,21 @@ struct FunctionNode final : Node {
     for (size_t i = 0; i < saved.size(); i++)
       PyTuple_SET_ITEM(tensors.get(), Py_ssize_t(i), must(wrap(saved[i].get(*this))));
     Object gs = wrap_grads(grads);
-    Object out(must(PyObject_CallFunctionObjArgs(backward.get(), context.get(), tensors.get(), gs.get(), nullptr)));
+    Object out(must(PyObject_CallFunctionObjArgs(backward.get(), context.get(), tensors.get(),
+                                                 gs.get(), nullptr)));
     return unwrap_grads(out.get(), label.c_str());
   }
 };
 
-// _attach_function(name, ctx, backward, inputs, outputs, dirty, flat, to_save) gives outputs their history.
+// _attach_function(name, ctx, backward, inputs, outputs, dirty, flat, to_save) gives outputs their
+// history.
 PyObject* attach_function(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* name;
     PyObject *context, *backward, *inputs, *outputs, *dirty, *flat, *to_save;
-    if (!PyArg_ParseTuple(args, "sOOOOOOO", &name, &context, &backward, &inputs, &outputs, &dirty, &flat, &to_save)) return nullptr;
+    if (!PyArg_ParseTuple(args, "sOOOOOOO", &name, &context, &backward, &inputs, &outputs, &dirty,
+                          &flat, &to_save))
+      return nullptr;
     auto node = make_ref<FunctionNode>();
     node->label = name;
     node->context = keep(context);
@@ -275,7 +295,8 @@ PyObject* attach_function(PyObject*, PyObject* args) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kept.get()); i++) {
       SavedTensor s;
       if (items[i] != Py_None) {
-        check<TypeError>(is_tensor(items[i]), "save_for_backward can only save variables, but argument ", i,
+        check<TypeError>(is_tensor(items[i]),
+                         "save_for_backward can only save variables, but argument ", i,
                          " is of type ", Py_TYPE(items[i])->tp_name);
         s.save(as_tensor(items[i]), contains(outs, as_tensor(items[i])));
       }
@@ -285,16 +306,20 @@ PyObject* attach_function(PyObject*, PyObject* args) {
   });
 }
 
-// ---- module functions --------------------------------------------------------------------------------------
+// ---- module functions
+// --------------------------------------------------------------------------------------
 
 // _run_backward(tensors, grads, retain, create, inputs, allow_unused, accumulate)
 PyObject* run_backward_py(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *grads, *inputs;
     int retain, create, unused, accumulate;
-    if (!PyArg_ParseTuple(args, "OOppOpp", &tensors, &grads, &retain, &create, &inputs, &unused, &accumulate)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OOppOpp", &tensors, &grads, &retain, &create, &inputs, &unused,
+                          &accumulate))
+      return nullptr;
     BackwardOptions options{retain != 0, create != 0, unused != 0, accumulate != 0};
-    Grads out = run_backward(tensor_list(tensors, "backward"), unwrap_grads(grads, "grad_outputs"), tensor_list(inputs, "inputs"), options);
+    Grads out = run_backward(tensor_list(tensors, "backward"), unwrap_grads(grads, "grad_outputs"),
+                             tensor_list(inputs, "inputs"), options);
     return wrap_grads(out).release();
   });
 }
@@ -302,12 +327,16 @@ PyObject* set_grad_enabled_py(PyObject*, PyObject* v) {
   thread_state.grad_mode = v == Py_True;
   Py_RETURN_NONE;
 }
-PyObject* is_grad_enabled_py(PyObject*, PyObject*) { return PyBool_FromLong(thread_state.grad_mode); }
+PyObject* is_grad_enabled_py(PyObject*, PyObject*) {
+  return PyBool_FromLong(thread_state.grad_mode);
+}
 PyObject* set_inference_py(PyObject*, PyObject* v) {
   thread_state.inference_mode = creates_inference_tensors = v == Py_True;
   Py_RETURN_NONE;
 }
-PyObject* is_inference_py(PyObject*, PyObject*) { return PyBool_FromLong(thread_state.inference_mode); }
+PyObject* is_inference_py(PyObject*, PyObject*) {
+  return PyBool_FromLong(thread_state.inference_mode);
+}
 PyObject* set_autocast_py(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     int on;
@@ -319,7 +348,8 @@ PyObject* set_autocast_py(PyObject*, PyObject* args) {
   });
 }
 PyObject* get_autocast_py(PyObject*, PyObject*) {
-  return Py_BuildValue("(ON)", thread_state.autocast ? Py_True : Py_False, wrap(thread_state.autocast_dtype));
+  return Py_BuildValue("(ON)", thread_state.autocast ? Py_True : Py_False,
+                       wrap(thread_state.autocast_dtype));
 }
 PyObject* queue_callback_py(PyObject*, PyObject* f) {
   return guarded([&]() -> PyObject* {
@@ -335,7 +365,8 @@ PyMethodDef module_functions[] = {
     {"_attach_function", attach_function, METH_VARARGS, nullptr},
     {"_run_backward", run_backward_py, METH_VARARGS, nullptr},
     {"_set_grad_enabled", set_grad_enabled_py, METH_O, nullptr},
-    {"is_grad_enabled", is_grad_enabled_py, METH_NOARGS, "Whether operators record history in this thread."},
+    {"is_grad_enabled", is_grad_enabled_py, METH_NOARGS,
+     "Whether operators record history in this thread."},
     {"_set_inference_mode", set_inference_py, METH_O, nullptr},
     {"is_inference_mode_enabled", is_inference_py, METH_NOARGS, nullptr},
     {"_set_autocast", set_autocast_py, METH_VARARGS, nullptr},
@@ -343,23 +374,28 @@ PyMethodDef module_functions[] = {
     {"_queue_callback", queue_callback_py, METH_O, nullptr},
     {}};
 
-// ---- methods of Tensor ---------------------------------------------------------------------------------------
+// ---- methods of Tensor
+// ---------------------------------------------------------------------------------------
 
 PyObject* add_hook(PyObject* o, PyObject* f) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = as_tensor(o);
     check(t.requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
-    check<TypeError>(PyCallable_Check(f), "register_hook: hook must be callable, got ", Py_TYPE(f)->tp_name);
+    check<TypeError>(PyCallable_Check(f), "register_hook: hook must be callable, got ",
+                     Py_TYPE(f)->tp_name);
     uint64_t id = next_hook_id();
-    if (Ref<Node> fn = grad_fn(t)) fn->make_hooks().tensor.push_back({id, meta_of(t).output_nr, grad_hook(f)});
-    else meta_of(t).hooks.push_back({id, 0, grad_hook(f)});
+    if (Ref<Node> fn = grad_fn(t))
+      fn->make_hooks().tensor.push_back({id, meta_of(t).output_nr, grad_hook(f)});
+    else
+      meta_of(t).hooks.push_back({id, 0, grad_hook(f)});
     return PyLong_FromUnsignedLongLong(id);
   });
 }
 PyObject* add_post_accumulate(PyObject* o, PyObject* f) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = as_tensor(o);
-    check(t.requires_grad() && is_leaf(t), "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    check(t.requires_grad() && is_leaf(t),
+          "post accumulate grad hooks cannot be registered on non-leaf tensors");
     uint64_t id = next_hook_id();
     meta_of(t).post_accumulate.emplace_back(id, [kept = keep(f)](const Tensor& v) {
       WithGil gil;
@@ -387,13 +423,14 @@ PyObject* retain_grad(PyObject* o, PyObject*) {
     meta_of(t).retains_grad = true;
     // weak: the node must not keep the tensor that keeps the node
     auto* impl = t.impl();
-    grad_fn(t)->make_hooks().retain.push_back({next_hook_id(), meta_of(t).output_nr, [impl](const Tensor& g) {
-      if (impl->use_count() == 0) return Tensor();
-      Tensor self{Ref<TensorImpl>(impl)};
-      auto& meta = meta_of(self);
-      meta.grad = meta.grad.defined() ? ops::add(meta.grad, g, 1) : g;
-      return Tensor();
-    }});
+    grad_fn(t)->make_hooks().retain.push_back(
+        {next_hook_id(), meta_of(t).output_nr, [impl](const Tensor& g) {
+           if (impl->use_count() == 0) return Tensor();
+           Tensor self{Ref<TensorImpl>(impl)};
+           auto& meta = meta_of(self);
+           meta.grad = meta.grad.defined() ? ops::add(meta.grad, g, 1) : g;
+           return Tensor();
+         }});
     Py_RETURN_NONE;
   });
 }
@@ -404,7 +441,8 @@ PyMethodDef autograd_methods[] = {
     {"_add_hook", add_hook, METH_O, nullptr},
     {"_add_post_accumulate_hook", add_post_accumulate, METH_O, nullptr},
     {"_remove_hook", remove_hook, METH_O, nullptr},
-    {"retain_grad", retain_grad, METH_NOARGS, "Keeps .grad of this non-leaf tensor after backward."},
+    {"retain_grad", retain_grad, METH_NOARGS,
+     "Keeps .grad of this non-leaf tensor after backward."},
     {}};
 
 PyObject* wrap_node(const Ref<Node>& node) {
@@ -426,7 +464,8 @@ void add_autograd(PyObject* module) {
                          {Py_tp_methods, node_methods},
                          {0, nullptr}};
   PyType_Spec spec{"flambeau._C.Node", sizeof(PyNode), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                   slots};
   node_base = reinterpret_cast<PyTypeObject*>(must(PyType_FromSpec(&spec)));
   must(PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(node_base)));
   must(PyModule_AddFunctions(module, module_functions));

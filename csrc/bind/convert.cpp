@@ -136,19 +136,24 @@ std::vector<OptTensor> as_opt_tensor_list(PyObject* o) {
 
 const Tensor& out_item(PyObject* o, int i) {
   if (!o) fail<TypeError>("out: expected a tuple of Tensors");
-  if (PySequence_Fast_GET_SIZE(o) <= i) fail<TypeError>("out: expected a tuple with at least ", i + 1, " Tensors");
+  if (PySequence_Fast_GET_SIZE(o) <= i)
+    fail<TypeError>("out: expected a tuple with at least ", i + 1, " Tensors");
   return as_tensor(PySequence_Fast_GET_ITEM(o, i));
 }
 
-// ---- to Python -------------------------------------------------------------------------------------
+// ---- to Python
+// -------------------------------------------------------------------------------------
 
 PyObject* wrap(const TensorList& list) { return fill_tuple(list.data(), list.size()); }
 
 PyObject* wrap(const Scalar& s) {
   switch (s.kind()) {
-    case Scalar::Kind::Bool: return PyBool_FromLong(s.to_bool());
-    case Scalar::Kind::Int: return PyLong_FromLongLong(s.to_int());
-    case Scalar::Kind::Float: return PyFloat_FromDouble(s.to_double());
+    case Scalar::Kind::Bool:
+      return PyBool_FromLong(s.to_bool());
+    case Scalar::Kind::Int:
+      return PyLong_FromLongLong(s.to_int());
+    case Scalar::Kind::Float:
+      return PyFloat_FromDouble(s.to_double());
     default: {
       auto z = s.to_complex();
       return PyComplex_FromDoubles(z.real(), z.imag());
@@ -157,7 +162,9 @@ PyObject* wrap(const Scalar& s) {
 }
 
 PyObject* wrap(DType t) { return incref(dtype_object(t)); }
-PyObject* wrap(const std::string& s) { return PyUnicode_FromStringAndSize(s.data(), Py_ssize_t(s.size())); }
+PyObject* wrap(const std::string& s) {
+  return PyUnicode_FromStringAndSize(s.data(), Py_ssize_t(s.size()));
+}
 
 PyObject* wrap_leaf(const Tensor& t, PyObject* requires_grad) {
   if (requires_grad && as_bool(requires_grad)) set_requires_grad(t, true);
@@ -166,7 +173,8 @@ PyObject* wrap_leaf(const Tensor& t, PyObject* requires_grad) {
 
 PyObject* fill_tuple(const Tensor* values, size_t count) {
   Object out(must(PyTuple_New(Py_ssize_t(count))));
-  for (size_t i = 0; i < count; i++) PyTuple_SET_ITEM(out.get(), Py_ssize_t(i), must(wrap(values[i])));
+  for (size_t i = 0; i < count; i++)
+    PyTuple_SET_ITEM(out.get(), Py_ssize_t(i), must(wrap(values[i])));
   return out.release();
 }
 
@@ -181,7 +189,8 @@ PyObject* fill_named(NamedResult& n, const Tensor* values, size_t count) {
     if (!n.type) throw PythonError{};
   }
   Object out(must(PyStructSequence_New(n.type)));
-  for (size_t i = 0; i < count; i++) PyStructSequence_SET_ITEM(out.get(), Py_ssize_t(i), must(wrap(values[i])));
+  for (size_t i = 0; i < count; i++)
+    PyStructSequence_SET_ITEM(out.get(), Py_ssize_t(i), must(wrap(values[i])));
   return out.release();
 }
 
@@ -193,7 +202,8 @@ PyObject* raise_python_error() noexcept {
   try {
     throw;
   } catch (const PythonError&) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error without a Python exception set");
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_SystemError, "error without a Python exception set");
   } catch (const TypeError& e) {
     set(PyExc_TypeError, e);
   } catch (const ValueError& e) {

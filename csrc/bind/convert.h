@@ -11,9 +11,9 @@
 namespace flambeau::bind {
 
 // ---- checks ------------------------------------------------------------------------------------
-bool is_number(PyObject* o);      // Python or NumPy number
+bool is_number(PyObject* o);  // Python or NumPy number
 bool is_numpy_bool(PyObject* o);
-bool is_dtype(PyObject* o);       // flambeau.dtype, or float, int, bool, complex
+bool is_dtype(PyObject* o);  // flambeau.dtype, or float, int, bool, complex
 bool is_device(PyObject* o);
 bool is_layout(PyObject* o);
 bool is_memory_format(PyObject* o);
@@ -31,9 +31,7 @@ MemoryFormat as_memory_format(PyObject* o);
 Generator* as_generator(PyObject* o);
 Dims as_dims(PyObject* o, int expand);
 std::optional<Dims> as_opt_dims(PyObject* o, int expand);
-inline OptTensor as_opt_tensor(PyObject* o) {
-  return o ? OptTensor(as_tensor(o)) : std::nullopt;
-}
+inline OptTensor as_opt_tensor(PyObject* o) { return o ? OptTensor(as_tensor(o)) : std::nullopt; }
 TensorList as_tensor_list(PyObject* o);
 // A number as a 0-d tensor that is weak in promotion.
 Tensor as_weak_tensor(PyObject* o);
@@ -48,13 +46,14 @@ std::optional<T> as_opt(PyObject* o, F&& f) {
 }
 const Tensor& out_item(PyObject* o, int i);
 
-// ---- to Python -----------------------------------------------------------------------------------
+// ---- to Python
+// -----------------------------------------------------------------------------------
 PyObject* wrap(const TensorList& list);  // tuple
 PyObject* wrap(const Scalar& s);
 PyObject* wrap(DType t);
 PyObject* wrap(Device d);
 PyObject* wrap(const std::string& s);
-PyObject* wrap_size(IntSpan sizes);      // flambeau.Size
+PyObject* wrap_size(IntSpan sizes);  // flambeau.Size
 inline PyObject* wrap(bool b) { return PyBool_FromLong(b); }
 inline PyObject* wrap(int64_t v) { return PyLong_FromLongLong(v); }
 inline PyObject* wrap(double v) { return PyFloat_FromDouble(v); }
@@ -73,20 +72,25 @@ PyObject* fill_tuple(const Tensor* values, size_t count);
 
 template <class... T>
 PyObject* wrap_named(NamedResult& n, const std::tuple<T...>& t) {
-  return std::apply([&](auto&... v) {
-    const Tensor values[] = {v...};
-    return fill_named(n, values, sizeof...(T));
-  }, t);
+  return std::apply(
+      [&](auto&... v) {
+        const Tensor values[] = {v...};
+        return fill_named(n, values, sizeof...(T));
+      },
+      t);
 }
 template <class... T>
 PyObject* wrap_tuple(const std::tuple<T...>& t) {
-  return std::apply([&](auto&... v) {
-    const Tensor values[] = {v...};
-    return fill_tuple(values, sizeof...(T));
-  }, t);
+  return std::apply(
+      [&](auto&... v) {
+        const Tensor values[] = {v...};
+        return fill_tuple(values, sizeof...(T));
+      },
+      t);
 }
 
-// ---- small types: dtype, device, layout, memory_format, Size, Generator (types.cpp) --------------
+// ---- small types: dtype, device, layout, memory_format, Size, Generator (types.cpp)
+// --------------
 void add_types(PyObject* module);
 PyObject* dtype_object(DType t);  // borrowed
 extern PyTypeObject* size_type;

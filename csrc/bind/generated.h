@@ -7,7 +7,8 @@
 
 namespace flambeau::bind {
 
-using FastCall = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
+using FastCall = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n,
+                               PyObject* kwnames);
 
 // A Python operator (`__add__`) served by an operator function.
 struct OperatorSlot {

@@ -1,5 +1,5 @@
-// An index expression becomes a chain of views (select, slice, unsqueeze), then at most one gather with
-// the index tensors that remain.
+// An index expression becomes a chain of views (select, slice, unsqueeze), then at most one gather
+// with the index tensors that remain.
 #include "bind/indexing.h"
 
 #include "autograd/node.h"
@@ -20,7 +20,8 @@ Tensor tensor_from_sequence(PyObject* o) {
 }
 
 bool is_array_like(PyObject* o) {
-  return PyList_Check(o) || PyTuple_Check(o) || (PyObject_HasAttrString(o, "__array__") && !is_number(o));
+  return PyList_Check(o) || PyTuple_Check(o) ||
+         (PyObject_HasAttrString(o, "__array__") && !is_number(o));
 }
 
 // A list of slices or tensors as the whole index is read as a tuple, as NumPy did.
@@ -105,14 +106,17 @@ Indexed apply_index(Tensor self, PyObject* index) {
       auto* s = reinterpret_cast<PySliceObject*>(o);
       step = unpack(s->step, 1);
       check<ValueError>(step != 0, "slice step cannot be zero");
-      check<ValueError>(step > 0, "step must be greater than zero (tensors have no negative strides; use flip)");
+      check<ValueError>(
+          step > 0, "step must be greater than zero (tensors have no negative strides; use flip)");
       start = unpack(s->start, 0);
       stop = unpack(s->stop, PY_SSIZE_T_MAX);
-      if (!(start == 0 && stop == PY_SSIZE_T_MAX && step == 1)) self = ops::slice(self, dim, start, stop, step);
+      if (!(start == 0 && stop == PY_SSIZE_T_MAX && step == 1))
+        self = ops::slice(self, dim, start, stop, step);
       dim++;
     } else if (is_tensor(o)) {
       const Tensor& t = as_tensor(o);
-      if (t.dim() == 0 && category(t.dtype()) == Category::Integral && !t.is_meta() && t.dtype() != DType::UInt8) {
+      if (t.dim() == 0 && category(t.dtype()) == Category::Integral && !t.is_meta() &&
+          t.dtype() != DType::UInt8) {
         // an index tensor without dimensions selects, but keeps gather semantics for assignment
         self = ops::select(self, dim, ops::item(t).to_int());
       } else if (t.dim() == 0 && t.dtype() == DType::Bool) {
@@ -127,18 +131,24 @@ Indexed apply_index(Tensor self, PyObject* index) {
     } else if (PyIndex_Check(o)) {
       Object number(must(PyNumber_Index(o)));
       int64_t at = as_int(number.get());
-      check<IndexError>(self.dim() > dim, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert it to a number");
+      check<IndexError>(self.dim() > dim,
+                        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert "
+                        "it to a number");
       self = ops::select(self, dim, at);
     } else {
-      fail<IndexError>("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-                       "indices (got ", Py_TYPE(o)->tp_name, ")");
+      fail<IndexError>(
+          "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+          "valid "
+          "indices (got ",
+          Py_TYPE(o)->tp_name, ")");
     }
   }
   out.view = self;
   return out;
 }
 
-// A multi-dimensional mask occupies several entries: `index` takes one tensor per mask, so drop the fillers.
+// A multi-dimensional mask occupies several entries: `index` takes one tensor per mask, so drop the
+// fillers.
 std::vector<OptTensor> compact(const std::vector<OptTensor>& gather) {
   std::vector<OptTensor> out;
   size_t skip = 0;
@@ -148,14 +158,16 @@ std::vector<OptTensor> compact(const std::vector<OptTensor>& gather) {
       continue;
     }
     out.push_back(g);
-    if (g && (g->dtype() == DType::Bool || g->dtype() == DType::UInt8) && g->dim() > 1) skip = size_t(g->dim() - 1);
+    if (g && (g->dtype() == DType::Bool || g->dtype() == DType::UInt8) && g->dim() > 1)
+      skip = size_t(g->dim() - 1);
   }
   return out;
 }
 
 PyObject* override_index(PyObject* self, PyObject* index, PyObject* value, const char* name) {
   Object function(must(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name)));
-  Object args(value ? must(PyTuple_Pack(3, self, index, value)) : must(PyTuple_Pack(2, self, index)));
+  Object args(value ? must(PyTuple_Pack(3, self, index, value))
+                    : must(PyTuple_Pack(2, self, index)));
   return call_override({self}, function.get(), args.get(), nullptr);
 }
 
@@ -163,10 +175,13 @@ PyObject* override_index(PyObject* self, PyObject* index, PyObject* value, const
 
 PyObject* tensor_getitem(PyObject* o, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    if (!is_plain_tensor(o) && torch_function_enabled && has_override(o)) return must(override_index(o, index, nullptr, "__getitem__"));
+    if (!is_plain_tensor(o) && torch_function_enabled && has_override(o))
+      return must(override_index(o, index, nullptr, "__getitem__"));
     const Tensor& self = as_tensor(o);
     if (PyLong_CheckExact(index)) {
-      check<IndexError>(self.dim() > 0, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert it to a number");
+      check<IndexError>(self.dim() > 0,
+                        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert "
+                        "it to a number");
       return wrap(ops::select(self, 0, as_int(index)));
     }
     Indexed r = apply_index(self, index);
@@ -192,7 +207,8 @@ int tensor_setitem(PyObject* o, PyObject* index, PyObject* value) {
       }
       Tensor source = is_tensor(value) ? as_tensor(value) : tensor_from_sequence(value);
       // leading dimensions of size 1 in the value may be dropped
-      while (source.dim() > r.view.dim() && source.sizes()[0] == 1) source = ops::squeeze_dim(source, 0);
+      while (source.dim() > r.view.dim() && source.sizes()[0] == 1)
+        source = ops::squeeze_dim(source, 0);
       ops::copy_(r.view, source, false);
       return;
     }

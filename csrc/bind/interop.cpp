@@ -16,17 +16,21 @@ void need_cpu(const Tensor& t, const char* what) {
   check<NotImplementedError>(!t.is_meta(), "Cannot copy out of meta tensor; no data! (", what, ")");
 }
 
-// ---- lists and numbers ------------------------------------------------------------------------------
+// ---- lists and numbers
+// ------------------------------------------------------------------------------
 
 PyObject* element(const char* p, DType t) {
   return visit(t, [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
     const T& v = *reinterpret_cast<const T*>(p);
-    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(v);
-    else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(v);
+    if constexpr (std::is_same_v<T, bool>)
+      return PyBool_FromLong(v);
+    else if constexpr (std::is_integral_v<T>)
+      return PyLong_FromLongLong(v);
     else if constexpr (std::is_same_v<T, complex64_t> || std::is_same_v<T, complex128_t>)
       return PyComplex_FromDoubles(v.real(), v.imag());
-    else return PyFloat_FromDouble(double(v));
+    else
+      return PyFloat_FromDouble(double(v));
   });
 }
 
@@ -46,8 +50,8 @@ PyObject* tolist(PyObject* o, PyObject*) {
   });
 }
 
-// The items of a sequence, each held while it is looked at: conversions run Python code that may change
-// the list meanwhile.
+// The items of a sequence, each held while it is looked at: conversions run Python code that may
+// change the list meanwhile.
 class SequenceItems {
  public:
   explicit SequenceItems(PyObject* o) : fast_(must(PySequence_Fast(o, "not a sequence"))) {}
@@ -71,8 +75,10 @@ struct SequenceScan {
   void scan(PyObject* o, size_t depth) {
     if (is_tensor(o)) {
       const Tensor& t = as_tensor(o);
-      check<ValueError>(t.dim() == 0 || t.numel() == 1,
-                        "only one element tensors can be converted to Python scalars (a tensor of shape ", t.sizes(), " inside a sequence)");
+      check<ValueError>(
+          t.dim() == 0 || t.numel() == 1,
+          "only one element tensors can be converted to Python scalars (a tensor of shape ",
+          t.sizes(), " inside a sequence)");
       note(category_of(t.dtype()));
       return;
     }
@@ -93,9 +99,11 @@ struct SequenceScan {
       Object item = items.at(i);
       const bool scalar = is_number(item.get()) || is_tensor(item.get());
       if (depth + 1 < sizes.size())
-        check<TypeError>(!scalar, "not a sequence: expected one at dim ", depth + 1, ", got ", Py_TYPE(item.get())->tp_name);
+        check<TypeError>(!scalar, "not a sequence: expected one at dim ", depth + 1, ", got ",
+                         Py_TYPE(item.get())->tp_name);
       else if (i > 0 && !scalar)
-        fail<TypeError>("item ", i, " at dim ", depth, " is a ", Py_TYPE(item.get())->tp_name, ", expected a number as the items before it");
+        fail<TypeError>("item ", i, " at dim ", depth, " is a ", Py_TYPE(item.get())->tp_name,
+                        ", expected a number as the items before it");
       scan(item.get(), depth + 1);
     }
   }
@@ -107,10 +115,14 @@ struct SequenceScan {
   DType dtype() const {
     if (!any) return default_dtype();
     switch (category) {
-      case Category::Bool: return DType::Bool;
-      case Category::Integral: return DType::Int64;
-      case Category::Floating: return default_dtype();
-      default: return complex_dtype(default_dtype());
+      case Category::Bool:
+        return DType::Bool;
+      case Category::Integral:
+        return DType::Int64;
+      case Category::Floating:
+        return default_dtype();
+      default:
+        return complex_dtype(default_dtype());
     }
   }
 };
@@ -130,7 +142,8 @@ T number_from(PyObject* o, DType t) {
     return Scalar(int64_t(v)).to<T>();
   }
   Scalar s = as_scalar(o);
-  check<TypeError>(!s.is_complex() || kind == Category::Complex || kind == Category::Bool, "must be real number, not complex (dtype ", t, ")");
+  check<TypeError>(!s.is_complex() || kind == Category::Complex || kind == Category::Bool,
+                   "must be real number, not complex (dtype ", t, ")");
   check_fits(s, t);
   return s.to<T>();
 }
@@ -166,50 +179,84 @@ PyObject* from_sequence(PyObject*, PyObject* args) {
   });
 }
 
-// ---- buffer protocol ----------------------------------------------------------------------------------
+// ---- buffer protocol
+// ----------------------------------------------------------------------------------
 
 const char* format_of(DType t) {
   switch (t) {
-    case DType::Bool: return "?";
-    case DType::UInt8: return "B";
-    case DType::Int8: return "b";
-    case DType::Int16: return "h";
-    case DType::Int32: return "i";
-    case DType::Int64: return "q";
-    case DType::Float16: return "e";
-    case DType::Float32: return "f";
-    case DType::Float64: return "d";
-    case DType::Complex64: return "Zf";
-    case DType::Complex128: return "Zd";
-    default: fail<TypeError>("Got unsupported ScalarType BFloat16: NumPy and the buffer protocol have no such type; convert to float32 first");
+    case DType::Bool:
+      return "?";
+    case DType::UInt8:
+      return "B";
+    case DType::Int8:
+      return "b";
+    case DType::Int16:
+      return "h";
+    case DType::Int32:
+      return "i";
+    case DType::Int64:
+      return "q";
+    case DType::Float16:
+      return "e";
+    case DType::Float32:
+      return "f";
+    case DType::Float64:
+      return "d";
+    case DType::Complex64:
+      return "Zf";
+    case DType::Complex128:
+      return "Zd";
+    default:
+      fail<TypeError>(
+          "Got unsupported ScalarType BFloat16: NumPy and the buffer protocol have no such type; "
+          "convert to float32 first");
   }
 }
 
 DType dtype_of_format(const char* f, Py_ssize_t size) {
   if (*f == '<' || *f == '=' || *f == '@') f++;
-  check<TypeError>(*f != '>' || size == 1, "byte-swapped arrays are not supported; use arr.astype(arr.dtype.newbyteorder('='))");
+  check<TypeError>(
+      *f != '>' || size == 1,
+      "byte-swapped arrays are not supported; use arr.astype(arr.dtype.newbyteorder('='))");
   switch (*f) {
-    case '?': return DType::Bool;
-    case 'B': return DType::UInt8;
-    case 'b': case 'c': return DType::Int8;
-    case 'h': return DType::Int16;
-    case 'i': case 'l': case 'q': case 'n':
+    case '?':
+      return DType::Bool;
+    case 'B':
+      return DType::UInt8;
+    case 'b':
+    case 'c':
+      return DType::Int8;
+    case 'h':
+      return DType::Int16;
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
       return size == 8 ? DType::Int64 : size == 4 ? DType::Int32 : DType::Int16;
-    case 'e': return DType::Float16;
-    case 'f': return DType::Float32;
-    case 'd': return DType::Float64;
-    case 'Z': return f[1] == 'f' ? DType::Complex64 : DType::Complex128;
-    default: break;
+    case 'e':
+      return DType::Float16;
+    case 'f':
+      return DType::Float32;
+    case 'd':
+      return DType::Float64;
+    case 'Z':
+      return f[1] == 'f' ? DType::Complex64 : DType::Complex128;
+    default:
+      break;
   }
   fail<TypeError>("can't convert an array with elements of format '", f,
-                  "'. The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.");
+                  "'. The only supported types are: float64, float32, float16, complex64, "
+                  "complex128, int64, int32, int16, int8, uint8, and bool.");
 }
 
 // What an exported array keeps alive: the geometry and the storage, which must not move meanwhile.
 struct BufferShape {
   Dims sizes, strides;
   Ref<Storage> storage;
-  explicit BufferShape(const Tensor& t) : sizes(t.sizes()), strides(t.strides()), storage(t.storage()) { storage->pin(); }
+  explicit BufferShape(const Tensor& t)
+      : sizes(t.sizes()), strides(t.strides()), storage(t.storage()) {
+    storage->pin();
+  }
   BufferShape(const BufferShape&) = delete;
   ~BufferShape() { storage->unpin(); }
 };
@@ -242,7 +289,9 @@ int tensor_getbuffer(PyObject* o, Py_buffer* view, int flags) {
   });
 }
 
-void tensor_releasebuffer(PyObject*, Py_buffer* view) { delete static_cast<BufferShape*>(view->internal); }
+void tensor_releasebuffer(PyObject*, Py_buffer* view) {
+  delete static_cast<BufferShape*>(view->internal);
+}
 
 namespace {
 
@@ -265,10 +314,13 @@ PyObject* from_buffer(PyObject*, PyObject* o) {
       sizes.push_back(view->shape[i]);
       if (view->strides) {
         check<ValueError>(view->strides[i] >= 0 || view->shape[i] <= 1,
-                          "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                          "currently supported. (You can probably work around this by making a copy of your array with array.copy().)");
+                          "At least one stride in the given numpy array is negative, and tensors "
+                          "with negative strides are not "
+                          "currently supported. (You can probably work around this by making a "
+                          "copy of your array with array.copy().)");
         check<ValueError>(view->strides[i] % view->itemsize == 0,
-                          "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+                          "given numpy array strides not a multiple of the element byte size. Copy "
+                          "the numpy array to reallocate the memory.");
         strides.push_back(std::max<int64_t>(view->strides[i] / view->itemsize, 0));
       }
     }
@@ -287,10 +339,16 @@ PyObject* from_buffer(PyObject*, PyObject* o) {
   });
 }
 
-// ---- DLPack (the published ABI, version 0 and 1 headers) ----------------------------------------------
+// ---- DLPack (the published ABI, version 0 and 1 headers)
+// ----------------------------------------------
 
-struct DLDevice { int32_t type, id; };
-struct DLDataType { uint8_t code, bits; uint16_t lanes; };
+struct DLDevice {
+  int32_t type, id;
+};
+struct DLDataType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
 struct DLTensor {
   void* data;
   DLDevice device;
@@ -309,10 +367,14 @@ struct DLManaged {
 DLDataType dlpack_type(DType t) {
   uint8_t bits = uint8_t(itemsize(t) * 8);
   switch (category(t)) {
-    case Category::Bool: return {6, 8, 1};
-    case Category::Integral: return {uint8_t(t == DType::UInt8 ? 1 : 0), bits, 1};
-    case Category::Complex: return {5, bits, 1};
-    default: return {uint8_t(t == DType::BFloat16 ? 4 : 2), bits, 1};
+    case Category::Bool:
+      return {6, 8, 1};
+    case Category::Integral:
+      return {uint8_t(t == DType::UInt8 ? 1 : 0), bits, 1};
+    case Category::Complex:
+      return {5, bits, 1};
+    default:
+      return {uint8_t(t == DType::BFloat16 ? 4 : 2), bits, 1};
   }
 }
 
@@ -336,7 +398,8 @@ PyObject* dlpack(PyObject* o, PyObject*, PyObject*) {
     const Tensor& t = as_tensor(o);
     need_cpu(t, "__dlpack__");
     if (t.requires_grad()) {
-      PyErr_SetString(PyExc_BufferError, "Can't export tensors that require gradient, use tensor.detach()");
+      PyErr_SetString(PyExc_BufferError,
+                      "Can't export tensors that require gradient, use tensor.detach()");
       throw PythonError{};
     }
     struct Context {
@@ -344,8 +407,15 @@ PyObject* dlpack(PyObject* o, PyObject*, PyObject*) {
       BufferShape shape;
     };
     auto* c = new Context{{}, BufferShape(t)};
-    c->managed = {{t.bytes(), {1, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), c->shape.sizes.data(), c->shape.strides.data(), 0},
-                  c, [](DLManaged* m) { delete static_cast<Context*>(m->context); }};
+    c->managed = {{t.bytes(),
+                   {1, 0},
+                   int32_t(t.dim()),
+                   dlpack_type(t.dtype()),
+                   c->shape.sizes.data(),
+                   c->shape.strides.data(),
+                   0},
+                  c,
+                  [](DLManaged* m) { delete static_cast<Context*>(m->context); }};
     return must(PyCapsule_New(&c->managed, "dltensor", capsule_destructor));
   });
 }
@@ -354,13 +424,16 @@ PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 
 
 PyObject* from_dlpack_capsule(PyObject*, PyObject* capsule) {
   return guarded([&]() -> PyObject* {
-    check(PyCapsule_IsValid(capsule, "dltensor"), "from_dlpack received an invalid capsule. Note that DLTensor capsules can be "
+    check(PyCapsule_IsValid(capsule, "dltensor"),
+          "from_dlpack received an invalid capsule. Note that DLTensor capsules can be "
           "consumed only once, so you might have already constructed a tensor from it once.");
     auto* m = static_cast<DLManaged*>(PyCapsule_GetPointer(capsule, "dltensor"));
-    check(m->tensor.device.type == 1, "from_dlpack: device type ", m->tensor.device.type, " is not supported by this build (cpu is)");
+    check(m->tensor.device.type == 1, "from_dlpack: device type ", m->tensor.device.type,
+          " is not supported by this build (cpu is)");
     DType t = from_dlpack_type(m->tensor.dtype);
     Dims sizes{IntSpan(m->tensor.shape, size_t(m->tensor.ndim))};
-    Dims strides = m->tensor.strides ? Dims{IntSpan(m->tensor.strides, size_t(m->tensor.ndim))} : contiguous_strides(sizes);
+    Dims strides = m->tensor.strides ? Dims{IntSpan(m->tensor.strides, size_t(m->tensor.ndim))}
+                                     : contiguous_strides(sizes);
     for (auto s : strides) check(s >= 0, "from_dlpack: negative strides are not supported");
     auto deleter = [](void* context, void*, size_t) {
       WithGil gil;
@@ -368,17 +441,18 @@ PyObject* from_dlpack_capsule(PyObject*, PyObject* capsule) {
       if (managed->deleter) managed->deleter(managed);
     };
     char* data = static_cast<char*>(m->tensor.data) + m->tensor.byte_offset;
-    auto storage = make_ref<Storage>(data, size_t(storage_extent(sizes, strides) * itemsize(t)), Device{}, deleter, m);
+    auto storage = make_ref<Storage>(data, size_t(storage_extent(sizes, strides) * itemsize(t)),
+                                     Device{}, deleter, m);
     must(PyCapsule_SetName(capsule, "used_dltensor"));
     return wrap(from_storage(storage, sizes, strides, 0, t));
   });
 }
 
-// ---- storages ---------------------------------------------------------------------------------------------
+// ---- storages
+// ---------------------------------------------------------------------------------------------
 
 struct PyStorage {
-  PyObject_HEAD
-  Ref<Storage> storage;
+  PyObject_HEAD Ref<Storage> storage;
 };
 PyTypeObject* storage_type = nullptr;
 
@@ -406,11 +480,16 @@ void storage_dealloc(PyObject* o) {
 int storage_getbuffer(PyObject* o, Py_buffer* view, int flags) {
   Storage& s = storage_of(o);
   static char none;
-  return PyBuffer_FillInfo(view, o, s.data() ? s.data() : &none, Py_ssize_t(s.data() ? s.bytes() : 0), 0, flags);
+  return PyBuffer_FillInfo(view, o, s.data() ? s.data() : &none,
+                           Py_ssize_t(s.data() ? s.bytes() : 0), 0, flags);
 }
 Py_ssize_t storage_length(PyObject* o) { return Py_ssize_t(storage_of(o).bytes()); }
-PyObject* storage_nbytes(PyObject* o, PyObject*) { return PyLong_FromSize_t(storage_of(o).bytes()); }
-PyObject* storage_data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(storage_of(o).data()); }
+PyObject* storage_nbytes(PyObject* o, PyObject*) {
+  return PyLong_FromSize_t(storage_of(o).bytes());
+}
+PyObject* storage_data_ptr(PyObject* o, PyObject*) {
+  return PyLong_FromVoidPtr(storage_of(o).data());
+}
 PyObject* storage_device(PyObject* o, void*) { return wrap(storage_of(o).device()); }
 PyObject* storage_key(PyObject* o, void*) { return PyLong_FromVoidPtr(&storage_of(o)); }
 PyObject* storage_resize(PyObject* o, PyObject* n) {
@@ -424,9 +503,10 @@ PyMethodDef storage_methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, nullptr
                                  {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
                                  {"resize_", storage_resize, METH_O, nullptr},
                                  {}};
-PyGetSetDef storage_getset[] = {{"device", storage_device, nullptr, nullptr, nullptr},
-                                {"_cdata", storage_key, nullptr, "identity of the storage", nullptr},
-                                {}};
+PyGetSetDef storage_getset[] = {
+    {"device", storage_device, nullptr, nullptr, nullptr},
+    {"_cdata", storage_key, nullptr, "identity of the storage", nullptr},
+    {}};
 
 PyObject* untyped_storage(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* { return wrap_storage(as_tensor(o).storage()); });
@@ -437,15 +517,19 @@ PyObject* tensor_from_storage(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *storage, *dtype, *sizes, *strides;
     long long offset;
-    if (!PyArg_ParseTuple(args, "O!OLO!O!", storage_type, &storage, &dtype, &offset, &PyTuple_Type, &sizes, &PyTuple_Type, &strides)) return nullptr;
+    if (!PyArg_ParseTuple(args, "O!OLO!O!", storage_type, &storage, &dtype, &offset, &PyTuple_Type,
+                          &sizes, &PyTuple_Type, &strides))
+      return nullptr;
     Dims s = as_dims(sizes, 0), st = as_dims(strides, 0);
     DType t = as_dtype(dtype);
-    check(s.size() == st.size() && offset >= 0, "_tensor_from_storage: sizes and strides differ in length, or offset < 0");
-    for (size_t i = 0; i < s.size(); i++) check(s[i] >= 0 && st[i] >= 0, "_tensor_from_storage: negative size or stride");
+    check(s.size() == st.size() && offset >= 0,
+          "_tensor_from_storage: sizes and strides differ in length, or offset < 0");
+    for (size_t i = 0; i < s.size(); i++)
+      check(s[i] >= 0 && st[i] >= 0, "_tensor_from_storage: negative size or stride");
     const int64_t end = storage_bytes(s, st, offset, itemsize(t));
     check(end <= int64_t(storage_of(storage).bytes()), "setStorage: sizes ", s, ", strides ", st,
-          ", storage offset ", offset, ", requiring a storage size of ", end, " are out of bounds for storage of size ",
-          storage_of(storage).bytes());
+          ", storage offset ", offset, ", requiring a storage size of ", end,
+          " are out of bounds for storage of size ", storage_of(storage).bytes());
     return wrap(from_storage(reinterpret_cast<PyStorage*>(storage)->storage, s, st, offset, t));
   });
 }
@@ -455,9 +539,12 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *type, *data;
     int requires_grad = 0;
-    if (!PyArg_ParseTuple(args, "O!O|p", &PyType_Type, &type, &data, &requires_grad)) return nullptr;
-    check<TypeError>(PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a subclass of Tensor");
-    check<TypeError>(is_tensor(data), "_make_subclass: data must be a Tensor, got ", Py_TYPE(data)->tp_name);
+    if (!PyArg_ParseTuple(args, "O!O|p", &PyType_Type, &type, &data, &requires_grad))
+      return nullptr;
+    check<TypeError>(PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type),
+                     "cls must be a subclass of Tensor");
+    check<TypeError>(is_tensor(data), "_make_subclass: data must be a Tensor, got ",
+                     Py_TYPE(data)->tp_name);
     Tensor t = detach(as_tensor(data));
     PyObject* o = wrap_as(t, reinterpret_cast<PyTypeObject*>(type));
     if (requires_grad) set_requires_grad(t, true);

@@ -10,7 +10,7 @@
 #include "runtime/parallel.h"
 
 namespace flambeau {
-void init_libraries();                                       // kernels/gemm.cpp
+void init_libraries();  // kernels/gemm.cpp
 std::vector<std::pair<std::string, std::string>> library_versions();
 }  // namespace flambeau
 
@@ -20,7 +20,8 @@ namespace {
 PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
 PyObject* set_num_threads_py(PyObject*, PyObject* n) {
   return guarded([&]() -> PyObject* {
-    check<TypeError>(PyLong_Check(n), "set_num_threads expects an int, but got ", Py_TYPE(n)->tp_name);
+    check<TypeError>(PyLong_Check(n), "set_num_threads expects an int, but got ",
+                     Py_TYPE(n)->tp_name);
     int64_t v = as_int(n);
     check(v > 0, "set_num_threads expects a positive integer, got ", v);
     set_num_threads(int(std::min<int64_t>(v, 1024)));
@@ -30,7 +31,8 @@ PyObject* set_num_threads_py(PyObject*, PyObject* n) {
 PyObject* get_default_dtype(PyObject*, PyObject*) { return wrap(default_dtype()); }
 PyObject* set_default_dtype_py(PyObject*, PyObject* d) {
   return guarded([&]() -> PyObject* {
-    check<TypeError>(is_dtype(d), "set_default_dtype: expected a torch.dtype, got ", Py_TYPE(d)->tp_name);
+    check<TypeError>(is_dtype(d), "set_default_dtype: expected a torch.dtype, got ",
+                     Py_TYPE(d)->tp_name);
     set_default_dtype(as_dtype(d));
     Py_RETURN_NONE;
   });
@@ -132,7 +134,15 @@ PyMethodDef functions[] = {
 // `_C.ops`: every operator as a function, `_C._public`: names that belong into `flambeau`,
 // `_C._aliases`: (module, name, operator).
 void add_operators(PyObject* module) {
-  static PyModuleDef ops_def{PyModuleDef_HEAD_INIT, "flambeau._C.ops", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+  static PyModuleDef ops_def{PyModuleDef_HEAD_INIT,
+                             "flambeau._C.ops",
+                             nullptr,
+                             -1,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             nullptr};
   Object ops(must(PyModule_Create(&ops_def)));
   Object names(must(PyList_New(0)));
   for (const FamilyTables* f = family_tables; f->functions; f++) {
@@ -153,17 +163,26 @@ void add_operators(PyObject* module) {
 }
 
 PyObject* init_module() {
-  static PyModuleDef def{PyModuleDef_HEAD_INIT, "flambeau._C", "flambeau's C++ core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+  static PyModuleDef def{PyModuleDef_HEAD_INIT,
+                         "flambeau._C",
+                         "flambeau's C++ core.",
+                         -1,
+                         functions,
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         nullptr};
   return guarded([&]() -> PyObject* {
     Object module(must(PyModule_Create(&def)));
 #ifdef Py_GIL_DISABLED
     PyUnstable_Module_SetGIL(module.get(), Py_MOD_GIL_USED);
 #endif
     init_libraries();
-    set_blocking_hooks({[]() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; },
-                        [](void* state) {
-                          if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
-                        }});
+    set_blocking_hooks(
+        {[]() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; },
+         [](void* state) {
+           if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+         }});
     add_types(module.get());
     make_tensor_type(module.get());
     add_operators(module.get());
@@ -176,4 +195,6 @@ PyObject* init_module() {
 }  // namespace
 }  // namespace flambeau::bind
 
-extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() { return flambeau::bind::init_module(); }
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
+  return flambeau::bind::init_module();
+}

@@ -32,29 +32,68 @@ bool all_items(PyObject* o, F&& f) {
 
 const char* kind_name(Kind k) {
   switch (k) {
-    case Kind::Tensor: case Kind::WeakTensor: case Kind::OptTensor: case Kind::Out: return "Tensor";
-    case Kind::TensorList: case Kind::OptTensorList: case Kind::OutTuple: return "tuple of Tensors";
-    case Kind::Operand: return "Tensor or Number";
-    case Kind::Scalar: case Kind::OptScalar: return "Number";
-    case Kind::Int: case Kind::OptInt: return "int";
-    case Kind::Ints: case Kind::OptInts: return "tuple of ints";
-    case Kind::Float: case Kind::OptFloat: return "float";
-    case Kind::Bool: case Kind::OptBool: return "bool";
-    case Kind::Str: case Kind::OptStr: return "str";
-    case Kind::DType: case Kind::OptDType: return "torch.dtype";
-    case Kind::OptDevice: return "torch.device";
-    case Kind::OptLayout: return "torch.layout";
-    case Kind::OptMemoryFormat: return "torch.memory_format";
-    default: return "torch.Generator";
+    case Kind::Tensor:
+    case Kind::WeakTensor:
+    case Kind::OptTensor:
+    case Kind::Out:
+      return "Tensor";
+    case Kind::TensorList:
+    case Kind::OptTensorList:
+    case Kind::OutTuple:
+      return "tuple of Tensors";
+    case Kind::Operand:
+      return "Tensor or Number";
+    case Kind::Scalar:
+    case Kind::OptScalar:
+      return "Number";
+    case Kind::Int:
+    case Kind::OptInt:
+      return "int";
+    case Kind::Ints:
+    case Kind::OptInts:
+      return "tuple of ints";
+    case Kind::Float:
+    case Kind::OptFloat:
+      return "float";
+    case Kind::Bool:
+    case Kind::OptBool:
+      return "bool";
+    case Kind::Str:
+    case Kind::OptStr:
+      return "str";
+    case Kind::DType:
+    case Kind::OptDType:
+      return "torch.dtype";
+    case Kind::OptDevice:
+      return "torch.device";
+    case Kind::OptLayout:
+      return "torch.layout";
+    case Kind::OptMemoryFormat:
+      return "torch.memory_format";
+    default:
+      return "torch.Generator";
   }
 }
 
 bool optional(const Param& p) {
   switch (p.kind) {
-    case Kind::OptTensor: case Kind::OptScalar: case Kind::OptInt: case Kind::OptInts: case Kind::OptFloat:
-    case Kind::OptBool: case Kind::OptStr: case Kind::OptDType: case Kind::OptDevice: case Kind::OptLayout:
-    case Kind::OptMemoryFormat: case Kind::OptGenerator: case Kind::Out: case Kind::OutTuple: return true;
-    default: return false;
+    case Kind::OptTensor:
+    case Kind::OptScalar:
+    case Kind::OptInt:
+    case Kind::OptInts:
+    case Kind::OptFloat:
+    case Kind::OptBool:
+    case Kind::OptStr:
+    case Kind::OptDType:
+    case Kind::OptDevice:
+    case Kind::OptLayout:
+    case Kind::OptMemoryFormat:
+    case Kind::OptGenerator:
+    case Kind::Out:
+    case Kind::OutTuple:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -79,7 +118,8 @@ int find_keyword(const Signature& s, int from, PyObject* name) {
   for (int i = from; i < s.count; i++)
     if (PyUnicode_Compare(interned(s.params[i]), name) == 0) return i;
   for (int i = from; i < s.count; i++)
-    if (const char* alias = numpy_name(s.params[i].name); alias && PyUnicode_CompareWithASCIIString(name, alias) == 0)
+    if (const char* alias = numpy_name(s.params[i].name);
+        alias && PyUnicode_CompareWithASCIIString(name, alias) == 0)
       return i;
   return -1;
 }
@@ -109,25 +149,48 @@ struct Bound::Try {
   }
   bool accepts(PyObject* o, const Param& p) {
     switch (p.kind) {
-      case Kind::Tensor: case Kind::OptTensor: case Kind::Out: return tensor(o);
-      case Kind::Operand: case Kind::WeakTensor: return tensor(o) || is_number(o);
-      case Kind::Scalar: case Kind::OptScalar:
+      case Kind::Tensor:
+      case Kind::OptTensor:
+      case Kind::Out:
+        return tensor(o);
+      case Kind::Operand:
+      case Kind::WeakTensor:
+        return tensor(o) || is_number(o);
+      case Kind::Scalar:
+      case Kind::OptScalar:
         return is_number(o) || (is_tensor(o) && as_tensor(o).dim() == 0);
-      case Kind::Int: case Kind::OptInt: return is_integer(o);
-      case Kind::Ints: case Kind::OptInts: return integers(o, p);
-      case Kind::Float: case Kind::OptFloat:
+      case Kind::Int:
+      case Kind::OptInt:
+        return is_integer(o);
+      case Kind::Ints:
+      case Kind::OptInts:
+        return integers(o, p);
+      case Kind::Float:
+      case Kind::OptFloat:
         return (is_number(o) && !PyComplex_Check(o)) || (is_tensor(o) && as_tensor(o).dim() == 0);
-      case Kind::Bool: case Kind::OptBool: return PyBool_Check(o) || is_numpy_bool(o);
-      case Kind::Str: case Kind::OptStr: return PyUnicode_Check(o);
-      case Kind::DType: case Kind::OptDType: return is_dtype(o);
-      case Kind::OptDevice: return is_device(o);
-      case Kind::OptLayout: return is_layout(o);
-      case Kind::OptMemoryFormat: return is_memory_format(o);
-      case Kind::OptGenerator: return is_generator(o);
-      case Kind::TensorList: case Kind::OutTuple:
+      case Kind::Bool:
+      case Kind::OptBool:
+        return PyBool_Check(o) || is_numpy_bool(o);
+      case Kind::Str:
+      case Kind::OptStr:
+        return PyUnicode_Check(o);
+      case Kind::DType:
+      case Kind::OptDType:
+        return is_dtype(o);
+      case Kind::OptDevice:
+        return is_device(o);
+      case Kind::OptLayout:
+        return is_layout(o);
+      case Kind::OptMemoryFormat:
+        return is_memory_format(o);
+      case Kind::OptGenerator:
+        return is_generator(o);
+      case Kind::TensorList:
+      case Kind::OutTuple:
         return is_sequence(o) && all_items(o, [&](PyObject* x) { return tensor(x); });
       case Kind::OptTensorList:
-        return is_sequence(o) && all_items(o, [&](PyObject* x) { return x == Py_None || tensor(x); });
+        return is_sequence(o) &&
+               all_items(o, [&](PyObject* x) { return x == Py_None || tensor(x); });
     }
     return false;
   }
@@ -141,12 +204,13 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
   if (self) at[slot++] = self;
   auto refuse = [&](int i, PyObject* o) {
     if (why)
-      *why = cat_text("argument '", s.params[i].name, "' (position ", i + (self ? 0 : 1), ") must be ",
-                      kind_name(s.params[i].kind), ", not ", Py_TYPE(o)->tp_name);
+      *why = cat_text("argument '", s.params[i].name, "' (position ", i + (self ? 0 : 1),
+                      ") must be ", kind_name(s.params[i].kind), ", not ", Py_TYPE(o)->tp_name);
     return false;
   };
   for (Py_ssize_t i = 0; i < n; i++, slot++) {
-    if (slot == s.variadic && (is_integer(args[i]) && !is_sequence(args[i])) && slot < s.positional) {
+    if (slot == s.variadic && (is_integer(args[i]) && !is_sequence(args[i])) &&
+        slot < s.positional) {
       bool all = true;
       for (Py_ssize_t j = i; j < n; j++) all &= is_integer(args[j]);
       if (all) {
@@ -159,7 +223,9 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
       }
     }
     if (slot >= s.positional) {
-      if (why) *why = cat_text("takes ", int(s.positional), " positional arguments but ", n + (self ? 1 : 0), " were given");
+      if (why)
+        *why = cat_text("takes ", int(s.positional), " positional arguments but ",
+                        n + (self ? 1 : 0), " were given");
       return false;
     }
     at[slot] = args[i];
@@ -173,11 +239,14 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
       PyObject* name = PyTuple_GET_ITEM(kwnames, k);
       int i = find_keyword(s, self ? 1 : 0, name);
       if (i < 0) {
-        if (why) *why = cat_text("got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
+        if (why)
+          *why = cat_text("got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
         return false;
       }
       if (at[i]) {
-        if (why) *why = cat_text("argument for '", s.params[i].name, "' given twice (by position and by keyword)");
+        if (why)
+          *why = cat_text("argument for '", s.params[i].name,
+                          "' given twice (by position and by keyword)");
         return false;
       }
       at[i] = args[n + k];
@@ -193,7 +262,9 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
     }
     if (!o) {
       if (p.required) {
-        if (why) *why = cat_text("missing required argument '", p.name, "' (position ", i + (self ? 0 : 1), ")");
+        if (why)
+          *why = cat_text("missing required argument '", p.name, "' (position ", i + (self ? 0 : 1),
+                          ")");
         return false;
       }
       continue;
@@ -203,14 +274,16 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
   return true;
 }
 
-// What __torch_function__ receives as `func`: the method or function, looked up by name on first use.
+// What __torch_function__ receives as `func`: the method or function, looked up by name on first
+// use.
 static PyObject* callable_object(Callable& c, bool method) {
   PyObject*& object = method ? c.method : c.function;
   if (object) return object;
   if (method) object = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), c.name);
   if (!object) {
     PyErr_Clear();
-    Object core(must(PyImport_ImportModule("flambeau._C"))), ops(must(PyObject_GetAttrString(core.get(), "ops")));
+    Object core(must(PyImport_ImportModule("flambeau._C"))),
+        ops(must(PyObject_GetAttrString(core.get(), "ops")));
     object = must(PyObject_GetAttrString(ops.get(), c.name));
   }
   return object;
@@ -235,7 +308,8 @@ Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, P
     for (Py_ssize_t i = 0; i < n; i++) text += cat_text(i ? ", " : "", Py_TYPE(args[i])->tp_name);
     if (kwnames)
       for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
-        text += cat_text(n + k ? ", " : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k)), "=", Py_TYPE(args[n + k])->tp_name);
+        text += cat_text(n + k ? ", " : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k)), "=",
+                         Py_TYPE(args[n + k])->tp_name);
     text += "), which is an invalid combination of arguments; expected one of:";
     for (int k = 0; k < c.count; k++) {
       std::string why;
@@ -254,7 +328,8 @@ Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, P
   if (kwnames)
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
       must(PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(kwnames, k), args[n + k]));
-  result = must(call_override(overriders_, callable_object(c, self != nullptr), tuple.get(), kwargs.get()));
+  result = must(
+      call_override(overriders_, callable_object(c, self != nullptr), tuple.get(), kwargs.get()));
   done = true;
 }
 
@@ -262,8 +337,9 @@ bool has_override(PyObject* o) {
   static PyObject* name = PyUnicode_InternFromString("__torch_function__");
   static PyObject* disabled = PyUnicode_InternFromString("_disabled_torch_function_impl");
   PyTypeObject* type = Py_TYPE(o);
-  if (type == tensor_type || type == parameter_type || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
-      PyUnicode_CheckExact(o) || PyBool_Check(o) || o == Py_None || PyTuple_CheckExact(o) || PyList_CheckExact(o))
+  if (type == tensor_type || type == parameter_type || PyLong_CheckExact(o) ||
+      PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) || PyBool_Check(o) || o == Py_None ||
+      PyTuple_CheckExact(o) || PyList_CheckExact(o))
     return false;
   PyObject* found = _PyType_Lookup(type, name);
   if (!found) return false;
@@ -294,10 +370,12 @@ PyObject* call_override(const std::vector<PyObject*>& objects, PyObject* functio
   }
   Object types(must(PyTuple_New(Py_ssize_t(order.size()))));
   for (size_t i = 0; i < order.size(); i++)
-    PyTuple_SET_ITEM(types.get(), Py_ssize_t(i), incref(reinterpret_cast<PyObject*>(Py_TYPE(order[i]))));
+    PyTuple_SET_ITEM(types.get(), Py_ssize_t(i),
+                     incref(reinterpret_cast<PyObject*>(Py_TYPE(order[i]))));
   for (PyObject* o : order) {
     Object method(must(PyObject_GetAttrString(o, "__torch_function__")));
-    Object result(must(PyObject_CallFunctionObjArgs(method.get(), function ? function : Py_None, types.get(), args, kwargs, nullptr)));
+    Object result(must(PyObject_CallFunctionObjArgs(method.get(), function ? function : Py_None,
+                                                    types.get(), args, kwargs, nullptr)));
     if (result.get() != Py_NotImplemented) return result.release();
   }
   Object name(function ? PyObject_GetAttrString(function, "__name__") : PyUnicode_FromString("?"));

@@ -1,5 +1,6 @@
-// Argument binding of generated operator functions: overloads, keywords, defaults and type checks from
-// static tables. Objects are only checked here; conversion happens in convert.h, once the overload is known.
+// Argument binding of generated operator functions: overloads, keywords, defaults and type checks
+// from static tables. Objects are only checked here; conversion happens in convert.h, once the
+// overload is known.
 #pragma once
 #include <vector>
 
@@ -8,9 +9,32 @@
 namespace flambeau::bind {
 
 enum class Kind : uint8_t {
-  Tensor, WeakTensor, OptTensor, TensorList, OptTensorList, Operand, Scalar, OptScalar, Int, OptInt, Ints, OptInts,
-  Float, OptFloat, Bool, OptBool, Str, OptStr, DType, OptDType, OptDevice, OptLayout, OptMemoryFormat,
-  OptGenerator, Out, OutTuple,
+  Tensor,
+  WeakTensor,
+  OptTensor,
+  TensorList,
+  OptTensorList,
+  Operand,
+  Scalar,
+  OptScalar,
+  Int,
+  OptInt,
+  Ints,
+  OptInts,
+  Float,
+  OptFloat,
+  Bool,
+  OptBool,
+  Str,
+  OptStr,
+  DType,
+  OptDType,
+  OptDevice,
+  OptLayout,
+  OptMemoryFormat,
+  OptGenerator,
+  Out,
+  OutTuple,
 };
 
 struct Param {
@@ -43,9 +67,9 @@ constexpr int kMaxArguments = 24;
 struct Bound {
   PyObject* at[kMaxArguments];  // borrowed; null means the default
   int which = -1;
-  bool done = false;            // an override returned `result`
+  bool done = false;  // an override returned `result`
   PyObject* result = nullptr;
-  Object packed;                // separate ints gathered into a tuple
+  Object packed;  // separate ints gathered into a tuple
 
   Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 

@@ -18,10 +18,11 @@ PyTypeObject* parameter_type = nullptr;
 
 namespace {
 
-// ---- object lifetime --------------------------------------------------------------------------------
-// A Python object holds its TensorImpl. When the last Python reference goes while C++ still holds the
-// impl (a saved tensor, a `.grad`) and the object carries state (attributes, weak references, a
-// subclass), the roles swap: the impl then owns the object, so that it comes back unchanged.
+// ---- object lifetime
+// -------------------------------------------------------------------------------- A Python object
+// holds its TensorImpl. When the last Python reference goes while C++ still holds the impl (a saved
+// tensor, a `.grad`) and the object carries state (attributes, weak references, a subclass), the
+// roles swap: the impl then owns the object, so that it comes back unchanged.
 
 constexpr int kFreeListSize = 64;
 PyTensor* free_list[kFreeListSize];
@@ -37,7 +38,8 @@ void release_object(void* object) {
 }
 
 bool carries_state(PyTensor* self) {
-  return (self->dict && PyDict_GET_SIZE(self->dict) > 0) || self->weakrefs || Py_TYPE(self) != tensor_type;
+  return (self->dict && PyDict_GET_SIZE(self->dict) > 0) || self->weakrefs ||
+         Py_TYPE(self) != tensor_type;
 }
 
 void tensor_dealloc(PyObject* o) {
@@ -105,7 +107,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   });
 }
 
-// ---- attributes ---------------------------------------------------------------------------------------
+// ---- attributes
+// ---------------------------------------------------------------------------------------
 
 const Tensor& self_of(PyObject* o) {
   const Tensor& t = of(o)->tensor;
@@ -123,8 +126,11 @@ uint32_t tracked_version(const Tensor& t) {
   return t.version();
 }
 
-#define GET(NAME, EXPRESSION) \
-  PyGetSetDef { NAME, get<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, nullptr, nullptr, nullptr }
+#define GET(NAME, EXPRESSION)                                                                   \
+  PyGetSetDef {                                                                                 \
+    NAME, get<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, nullptr, nullptr, \
+        nullptr                                                                                 \
+  }
 
 int set_requires_grad_attr(PyObject* o, PyObject* v, void*) {
   return guarded_status([&] {
@@ -140,13 +146,18 @@ int set_grad_attr(PyObject* o, PyObject* v, void*) {
       if (auto* m = meta_if(t)) m->grad = Tensor();
       return;
     }
-    check<TypeError>(is_tensor(v), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(v)->tp_name);
+    check<TypeError>(is_tensor(v),
+                     "assigned grad expected to be a Tensor or None but got grad of type ",
+                     Py_TYPE(v)->tp_name);
     const Tensor& g = as_tensor(v);
     check(!g.is_same(t), "can't assign Variable as its own grad");
     const char* fix = "; the gradient and the tensor must agree";
-    check(g.dtype() == t.dtype(), "attempting to assign a gradient with dtype '", g.dtype(), "' to a tensor with grad_dtype '", t.dtype(), "'", fix);
-    check(g.device() == t.device(), "attempting to assign a gradient with device type '", g.device(), "' to a tensor with device type '", t.device(), "'", fix);
-    check(equal(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", g.sizes(), "' to a tensor of size '", t.sizes(), "'", fix);
+    check(g.dtype() == t.dtype(), "attempting to assign a gradient with dtype '", g.dtype(),
+          "' to a tensor with grad_dtype '", t.dtype(), "'", fix);
+    check(g.device() == t.device(), "attempting to assign a gradient with device type '",
+          g.device(), "' to a tensor with device type '", t.device(), "'", fix);
+    check(equal(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", g.sizes(),
+          "' to a tensor of size '", t.sizes(), "'", fix);
     meta_of(t).grad = g;
   });
 }
@@ -165,10 +176,13 @@ PyObject* get_grad_fn(PyObject* o, void*) {
 int set_part(PyObject* o, PyObject* v, void* which) {
   return guarded_status([&] {
     const Tensor& t = self_of(o);
-    check<TypeError>(v != nullptr, "can't delete the ", which ? "imag" : "real", " attribute of a tensor");
+    check<TypeError>(v != nullptr, "can't delete the ", which ? "imag" : "real",
+                     " attribute of a tensor");
     Tensor part = which ? ops::imag(t) : ops::real(t);
-    if (v && is_tensor(v)) ops::copy_(part, as_tensor(v), false);
-    else ops::fill_(part, Operand(as_scalar(v)));
+    if (v && is_tensor(v))
+      ops::copy_(part, as_tensor(v), false);
+    else
+      ops::fill_(part, Operand(as_scalar(v)));
   });
 }
 
@@ -200,26 +214,59 @@ PyGetSetDef tensor_getset[] = {
     GET("H", ops::matrix_H(t)),
     GET("mH", ops::mH(t)),
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(t.requires_grad()); }>, set_requires_grad_attr, nullptr, nullptr},
-    {"grad", get<[](const Tensor& t) -> PyObject* { return wrap(meta_if(t) ? meta_if(t)->grad : Tensor()); }>, set_grad_attr, nullptr, nullptr},
-    {"data", get<[](const Tensor& t) -> PyObject* { return wrap(data_alias(t)); }>, set_data_attr, nullptr, nullptr},
+    {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(t.requires_grad()); }>,
+     set_requires_grad_attr, nullptr, nullptr},
+    {"grad", get<[](const Tensor& t) -> PyObject* {
+       return wrap(meta_if(t) ? meta_if(t)->grad : Tensor());
+     }>,
+     set_grad_attr, nullptr, nullptr},
+    {"data", get<[](const Tensor& t) -> PyObject* { return wrap(data_alias(t)); }>, set_data_attr,
+     nullptr, nullptr},
     {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
-    {"real", get<[](const Tensor& t) -> PyObject* { return wrap(ops::real(t)); }>, set_part, nullptr, nullptr},
-    {"imag", get<[](const Tensor& t) -> PyObject* { return wrap(ops::imag(t)); }>, set_part, nullptr, reinterpret_cast<void*>(1)},
+    {"real", get<[](const Tensor& t) -> PyObject* { return wrap(ops::real(t)); }>, set_part,
+     nullptr, nullptr},
+    {"imag", get<[](const Tensor& t) -> PyObject* { return wrap(ops::imag(t)); }>, set_part,
+     nullptr, reinterpret_cast<void*>(1)},
     {}};
 #undef GET
 
-// ---- operators -----------------------------------------------------------------------------------------
+// ---- operators
+// -----------------------------------------------------------------------------------------
 
-enum Symbol { kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow, kMatmul, kAnd, kOr, kXor, kLshift, kRshift,
-              kLt, kLe, kEq, kNe, kGt, kGe, kNeg, kAbs, kInvert, kSymbols };
-const char* const kSymbolText[kSymbols] = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>",
-                                           "<", "<=", "==", "!=", ">", ">=", "neg", "abs", "invert"};
+enum Symbol {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kMatmul,
+  kAnd,
+  kOr,
+  kXor,
+  kLshift,
+  kRshift,
+  kLt,
+  kLe,
+  kEq,
+  kNe,
+  kGt,
+  kGe,
+  kNeg,
+  kAbs,
+  kInvert,
+  kSymbols
+};
+const char* const kSymbolText[kSymbols] = {
+    "+",  "-",  "*", "/",  "//", "%",  "**", "@",  "&",   "|",   "^",
+    "<<", ">>", "<", "<=", "==", "!=", ">",  ">=", "neg", "abs", "invert"};
 FastCall forward_call[kSymbols], reflected_call[kSymbols], inplace_call[kSymbols];
 
 // A TypeError about a foreign operand lets Python ask the other side.
 PyObject* or_not_implemented(PyObject* result, PyObject* other) {
-  if (!result && PyErr_ExceptionMatches(PyExc_TypeError) && !is_tensor(other) && !is_number(other)) {
+  if (!result && PyErr_ExceptionMatches(PyExc_TypeError) && !is_tensor(other) &&
+      !is_number(other)) {
     PyErr_Clear();
     Py_RETURN_NOTIMPLEMENTED;
   }
@@ -281,7 +328,8 @@ Scalar number_of(PyObject* o) { return ops::item(self_of(o)); }
 PyObject* to_float(PyObject* o) {
   return guarded([&]() -> PyObject* {
     Scalar s = number_of(o);
-    check(!s.is_complex() || s.to_complex().imag() == 0, "value cannot be converted to type double without overflow");
+    check(!s.is_complex() || s.to_complex().imag() == 0,
+          "value cannot be converted to type double without overflow");
     return PyFloat_FromDouble(s.to_double());
   });
 }
@@ -328,7 +376,8 @@ PyObject* iterate(PyObject* o) {
 
 Py_hash_t identity_hash(PyObject* o) { return _Py_HashPointer(o); }
 
-// ---- plain methods ---------------------------------------------------------------------------------------
+// ---- plain methods
+// ---------------------------------------------------------------------------------------
 
 PyObject* size_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
@@ -344,7 +393,8 @@ PyObject* stride_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObje
     n += kw ? PyTuple_GET_SIZE(kw) : 0;
     if (n) return PyLong_FromLongLong(t.stride(as_int(args[0])));
     Object out(must(PyTuple_New(t.dim())));
-    for (int64_t i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(out.get(), i, PyLong_FromLongLong(t.strides()[size_t(i)]));
+    for (int64_t i = 0; i < t.dim(); i++)
+      PyTuple_SET_ITEM(out.get(), i, PyLong_FromLongLong(t.strides()[size_t(i)]));
     return out.release();
   });
 }
@@ -352,8 +402,11 @@ template <auto F>
 PyObject* no_argument(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* { return F(self_of(o)); });
 }
-#define PLAIN(NAME, EXPRESSION, DOC) \
-  PyMethodDef { NAME, no_argument<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, METH_NOARGS, DOC }
+#define PLAIN(NAME, EXPRESSION, DOC)                                                               \
+  PyMethodDef {                                                                                    \
+    NAME, no_argument<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, METH_NOARGS, \
+        DOC                                                                                        \
+  }
 
 PyObject* requires_grad_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
@@ -367,7 +420,8 @@ PyObject* is_contiguous_method(PyObject* o, PyObject* const* args, Py_ssize_t n,
     n += kw ? PyTuple_GET_SIZE(kw) : 0;
     MemoryFormat f = MemoryFormat::Contiguous;
     if (n) {
-      check<TypeError>(is_memory_format(args[0]), "is_contiguous(): memory_format must be a torch.memory_format");
+      check<TypeError>(is_memory_format(args[0]),
+                       "is_contiguous(): memory_format must be a torch.memory_format");
       f = as_memory_format(args[0]);
     }
     return wrap(self_of(o).is_contiguous(f));
@@ -387,10 +441,14 @@ PyObject* detach_in_place(PyObject* o, PyObject*) {
 }
 
 PyMethodDef tensor_methods[] = {
-    {"size", reinterpret_cast<PyCFunction>(size_method), METH_FASTCALL | METH_KEYWORDS, "size(dim=None) -> Size or int"},
-    {"stride", reinterpret_cast<PyCFunction>(stride_method), METH_FASTCALL | METH_KEYWORDS, "stride(dim=None) -> tuple or int"},
-    {"requires_grad_", reinterpret_cast<PyCFunction>(requires_grad_method), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"is_contiguous", reinterpret_cast<PyCFunction>(is_contiguous_method), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"size", reinterpret_cast<PyCFunction>(size_method), METH_FASTCALL | METH_KEYWORDS,
+     "size(dim=None) -> Size or int"},
+    {"stride", reinterpret_cast<PyCFunction>(stride_method), METH_FASTCALL | METH_KEYWORDS,
+     "stride(dim=None) -> tuple or int"},
+    {"requires_grad_", reinterpret_cast<PyCFunction>(requires_grad_method),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"is_contiguous", reinterpret_cast<PyCFunction>(is_contiguous_method),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"detach_", detach_in_place, METH_NOARGS, nullptr},
     {"__complex__", to_complex, METH_NOARGS, nullptr},
     PLAIN("dim", t.dim(), "Number of dimensions."),
@@ -405,7 +463,8 @@ PyMethodDef tensor_methods[] = {
     PLAIN("is_inference", bool(t->inference), nullptr),
     PLAIN("is_conj", false, nullptr),
     PLAIN("is_neg", false, nullptr),
-    PLAIN("data_ptr", int64_t(reinterpret_cast<intptr_t>(t.is_meta() ? nullptr : t.bytes())), "Address of the first element."),
+    PLAIN("data_ptr", int64_t(reinterpret_cast<intptr_t>(t.is_meta() ? nullptr : t.bytes())),
+          "Address of the first element."),
     PLAIN("_is_view", bool(meta_if(t) && meta_if(t)->view), nullptr),
 };
 constexpr size_t kPlainMethods = sizeof(tensor_methods) / sizeof(PyMethodDef);
@@ -421,7 +480,9 @@ void fill_operators() {
   for (int i = 0; i < kSymbols; i++) index[kSymbolText[i]] = i;
   for (const FamilyTables* f = family_tables; f->functions; f++)
     for (const OperatorSlot* s = f->operators; s->kind; s++) {
-      auto& table = s->kind[0] == 'o' ? forward_call : s->kind[0] == 'r' ? reflected_call : inplace_call;
+      auto& table = s->kind[0] == 'o'   ? forward_call
+                    : s->kind[0] == 'r' ? reflected_call
+                                        : inplace_call;
       table[index.at(s->symbol)] = s->call;
     }
 }
@@ -476,59 +537,59 @@ PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {
 PyTypeObject* make_tensor_type(PyObject* module) {
   fill_operators();
   TensorImpl::release_pyobject = release_object;
-  std::vector<PyType_Slot> slots = {
-      slot(Py_tp_new, tensor_new),
-      slot(Py_tp_dealloc, tensor_dealloc),
-      slot(Py_tp_traverse, tensor_traverse),
-      slot(Py_tp_clear, tensor_clear),
-      {Py_tp_getset, tensor_getset},
-      {Py_tp_members, tensor_members},
-      {Py_tp_methods, all_methods()},
-      slot(Py_tp_richcompare, compare),
-      slot(Py_tp_hash, identity_hash),
-      slot(Py_tp_iter, iterate),
-      slot(Py_mp_length, length),
-      slot(Py_mp_subscript, tensor_getitem),
-      slot(Py_mp_ass_subscript, tensor_setitem),
-      slot(Py_nb_add, binary<kAdd>),
-      slot(Py_nb_subtract, binary<kSub>),
-      slot(Py_nb_multiply, binary<kMul>),
-      slot(Py_nb_true_divide, binary<kDiv>),
-      slot(Py_nb_floor_divide, binary<kFloorDiv>),
-      slot(Py_nb_remainder, binary<kMod>),
-      slot(Py_nb_power, power),
-      slot(Py_nb_matrix_multiply, binary<kMatmul>),
-      slot(Py_nb_and, binary<kAnd>),
-      slot(Py_nb_or, binary<kOr>),
-      slot(Py_nb_xor, binary<kXor>),
-      slot(Py_nb_lshift, binary<kLshift>),
-      slot(Py_nb_rshift, binary<kRshift>),
-      slot(Py_nb_inplace_add, in_place<kAdd>),
-      slot(Py_nb_inplace_subtract, in_place<kSub>),
-      slot(Py_nb_inplace_multiply, in_place<kMul>),
-      slot(Py_nb_inplace_true_divide, in_place<kDiv>),
-      slot(Py_nb_inplace_floor_divide, in_place<kFloorDiv>),
-      slot(Py_nb_inplace_remainder, in_place<kMod>),
-      slot(Py_nb_inplace_power, power_in_place),
-      slot(Py_nb_inplace_and, in_place<kAnd>),
-      slot(Py_nb_inplace_or, in_place<kOr>),
-      slot(Py_nb_inplace_xor, in_place<kXor>),
-      slot(Py_nb_inplace_lshift, in_place<kLshift>),
-      slot(Py_nb_inplace_rshift, in_place<kRshift>),
-      slot(Py_nb_negative, unary<kNeg>),
-      slot(Py_nb_positive, positive),
-      slot(Py_nb_absolute, unary<kAbs>),
-      slot(Py_nb_invert, unary<kInvert>),
-      slot(Py_nb_bool, truth),
-      slot(Py_nb_int, to_int),
-      slot(Py_nb_float, to_float),
-      slot(Py_nb_index, to_index),
-      slot(Py_bf_getbuffer, tensor_getbuffer),
-      slot(Py_bf_releasebuffer, tensor_releasebuffer),
-      {0, nullptr}};
+  std::vector<PyType_Slot> slots = {slot(Py_tp_new, tensor_new),
+                                    slot(Py_tp_dealloc, tensor_dealloc),
+                                    slot(Py_tp_traverse, tensor_traverse),
+                                    slot(Py_tp_clear, tensor_clear),
+                                    {Py_tp_getset, tensor_getset},
+                                    {Py_tp_members, tensor_members},
+                                    {Py_tp_methods, all_methods()},
+                                    slot(Py_tp_richcompare, compare),
+                                    slot(Py_tp_hash, identity_hash),
+                                    slot(Py_tp_iter, iterate),
+                                    slot(Py_mp_length, length),
+                                    slot(Py_mp_subscript, tensor_getitem),
+                                    slot(Py_mp_ass_subscript, tensor_setitem),
+                                    slot(Py_nb_add, binary<kAdd>),
+                                    slot(Py_nb_subtract, binary<kSub>),
+                                    slot(Py_nb_multiply, binary<kMul>),
+                                    slot(Py_nb_true_divide, binary<kDiv>),
+                                    slot(Py_nb_floor_divide, binary<kFloorDiv>),
+                                    slot(Py_nb_remainder, binary<kMod>),
+                                    slot(Py_nb_power, power),
+                                    slot(Py_nb_matrix_multiply, binary<kMatmul>),
+                                    slot(Py_nb_and, binary<kAnd>),
+                                    slot(Py_nb_or, binary<kOr>),
+                                    slot(Py_nb_xor, binary<kXor>),
+                                    slot(Py_nb_lshift, binary<kLshift>),
+                                    slot(Py_nb_rshift, binary<kRshift>),
+                                    slot(Py_nb_inplace_add, in_place<kAdd>),
+                                    slot(Py_nb_inplace_subtract, in_place<kSub>),
+                                    slot(Py_nb_inplace_multiply, in_place<kMul>),
+                                    slot(Py_nb_inplace_true_divide, in_place<kDiv>),
+                                    slot(Py_nb_inplace_floor_divide, in_place<kFloorDiv>),
+                                    slot(Py_nb_inplace_remainder, in_place<kMod>),
+                                    slot(Py_nb_inplace_power, power_in_place),
+                                    slot(Py_nb_inplace_and, in_place<kAnd>),
+                                    slot(Py_nb_inplace_or, in_place<kOr>),
+                                    slot(Py_nb_inplace_xor, in_place<kXor>),
+                                    slot(Py_nb_inplace_lshift, in_place<kLshift>),
+                                    slot(Py_nb_inplace_rshift, in_place<kRshift>),
+                                    slot(Py_nb_negative, unary<kNeg>),
+                                    slot(Py_nb_positive, positive),
+                                    slot(Py_nb_absolute, unary<kAbs>),
+                                    slot(Py_nb_invert, unary<kInvert>),
+                                    slot(Py_nb_bool, truth),
+                                    slot(Py_nb_int, to_int),
+                                    slot(Py_nb_float, to_float),
+                                    slot(Py_nb_index, to_index),
+                                    slot(Py_bf_getbuffer, tensor_getbuffer),
+                                    slot(Py_bf_releasebuffer, tensor_releasebuffer),
+                                    {0, nullptr}};
   PyType_Spec spec{"flambeau.Tensor", sizeof(PyTensor), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
-  tensor_type = reinterpret_cast<PyTypeObject*>(must(PyType_FromModuleAndSpec(module, &spec, nullptr)));
+  tensor_type =
+      reinterpret_cast<PyTypeObject*>(must(PyType_FromModuleAndSpec(module, &spec, nullptr)));
   must(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)));
   return tensor_type;
 }

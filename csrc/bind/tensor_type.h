@@ -6,14 +6,13 @@
 namespace flambeau::bind {
 
 struct PyTensor {
-  PyObject_HEAD
-  Tensor tensor;
+  PyObject_HEAD Tensor tensor;
   PyObject* dict;
   PyObject* weakrefs;
 };
 
-extern PyTypeObject* tensor_type;      // flambeau.Tensor
-extern PyTypeObject* parameter_type;   // flambeau.nn.Parameter, once it is defined
+extern PyTypeObject* tensor_type;     // flambeau.Tensor
+extern PyTypeObject* parameter_type;  // flambeau.nn.Parameter, once it is defined
 
 inline bool is_tensor(PyObject* o) {
   return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type);

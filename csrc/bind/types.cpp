@@ -10,10 +10,10 @@ PyTypeObject* size_type = nullptr;
 
 namespace {
 
-// ---- tags: objects that are one of a few named constants -------------------------------------------
+// ---- tags: objects that are one of a few named constants
+// -------------------------------------------
 struct Tag {
-  PyObject_HEAD
-  int value;
+  PyObject_HEAD int value;
 };
 PyTypeObject *dtype_type, *layout_type, *memory_format_type, *device_type, *generator_type;
 PyObject* dtypes[kNumDTypes];
@@ -34,10 +34,14 @@ PyObject* tag_reduce(PyObject* self, PyObject*) {
 PyObject* dtype_get(PyObject* self, void* what) {
   DType t = DType(reinterpret_cast<Tag*>(self)->value);
   switch (reinterpret_cast<intptr_t>(what)) {
-    case 0: return PyLong_FromLong(long(itemsize(t)));
-    case 1: return PyBool_FromLong(is_floating(t));
-    case 2: return PyBool_FromLong(is_complex(t));
-    default: return PyBool_FromLong(t != DType::Bool && t != DType::UInt8);
+    case 0:
+      return PyLong_FromLong(long(itemsize(t)));
+    case 1:
+      return PyBool_FromLong(is_floating(t));
+    case 2:
+      return PyBool_FromLong(is_complex(t));
+    default:
+      return PyBool_FromLong(t != DType::Bool && t != DType::UInt8);
   }
 }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
@@ -59,10 +63,10 @@ PyMethodDef dtype_methods[] = {{"__reduce__", tag_reduce, METH_NOARGS, nullptr},
                                {}};
 PyMethodDef tag_methods[] = {{"__reduce__", tag_reduce, METH_NOARGS, nullptr}, {}};
 
-// ---- device ------------------------------------------------------------------------------------------
+// ---- device
+// ------------------------------------------------------------------------------------------
 struct PyDevice {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 
 PyObject* device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -70,13 +74,18 @@ PyObject* device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyObject *first = nullptr, *index = nullptr;
     const char* names[] = {"type", "index", nullptr};
     const char* device_names[] = {"device", "index", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", const_cast<char**>(names), &first, &index)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", const_cast<char**>(names), &first,
+                                     &index)) {
       PyErr_Clear();
-      if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", const_cast<char**>(device_names), &first, &index)) return nullptr;
+      if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", const_cast<char**>(device_names),
+                                       &first, &index))
+        return nullptr;
     }
     Device d = as_device(first);
     if (index && index != Py_None) {
-      check(d.index < 0, "type (string) must not include an index because index was passed explicitly: ", to_string(d));
+      check(d.index < 0,
+            "type (string) must not include an index because index was passed explicitly: ",
+            to_string(d));
       d.index = int8_t(as_int(index));
     }
     auto* self = reinterpret_cast<PyDevice*>(must(type->tp_alloc(type, 0)));
@@ -86,10 +95,13 @@ PyObject* device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 PyObject* device_repr(PyObject* self) {
   Device d = reinterpret_cast<PyDevice*>(self)->device;
-  if (d.index >= 0) return PyUnicode_FromFormat("device(type='%s', index=%d)", device_name(d.type), int(d.index));
+  if (d.index >= 0)
+    return PyUnicode_FromFormat("device(type='%s', index=%d)", device_name(d.type), int(d.index));
   return PyUnicode_FromFormat("device(type='%s')", device_name(d.type));
 }
-PyObject* device_str(PyObject* self) { return wrap(to_string(reinterpret_cast<PyDevice*>(self)->device)); }
+PyObject* device_str(PyObject* self) {
+  return wrap(to_string(reinterpret_cast<PyDevice*>(self)->device));
+}
 PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   if (Py_TYPE(b) != device_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
   Device x = reinterpret_cast<PyDevice*>(a)->device, y = reinterpret_cast<PyDevice*>(b)->device;
@@ -116,10 +128,10 @@ PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullp
                                {}};
 PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
 
-// ---- Generator ---------------------------------------------------------------------------------------
+// ---- Generator
+// ---------------------------------------------------------------------------------------
 struct PyGenerator {
-  PyObject_HEAD
-  Generator* generator;
+  PyObject_HEAD Generator* generator;
   bool owned;
 };
 
@@ -127,8 +139,11 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject* device = nullptr;
     const char* names[] = {"device", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &device)) return nullptr;
-    if (device) check(as_device(device).type == DeviceType::CPU, "Generator: device must be cpu, got ", as_device(device));
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &device))
+      return nullptr;
+    if (device)
+      check(as_device(device).type == DeviceType::CPU, "Generator: device must be cpu, got ",
+            as_device(device));
     auto* self = reinterpret_cast<PyGenerator*>(must(type->tp_alloc(type, 0)));
     self->generator = new Generator();
     self->owned = true;
@@ -165,9 +180,11 @@ PyObject* generator_get_state(PyObject* self, PyObject*) {
 }
 PyObject* generator_set_state(PyObject* self, PyObject* state) {
   return guarded([&] {
-    check<TypeError>(is_tensor(state), "set_state: expected a torch.ByteTensor, got ", Py_TYPE(state)->tp_name);
+    check<TypeError>(is_tensor(state), "set_state: expected a torch.ByteTensor, got ",
+                     Py_TYPE(state)->tp_name);
     const Tensor& t = as_tensor(state);
-    check<TypeError>(t.dtype() == DType::UInt8 && t.is_contiguous(), "expected a torch.ByteTensor, but got ", t.dtype());
+    check<TypeError>(t.dtype() == DType::UInt8 && t.is_contiguous(),
+                     "expected a torch.ByteTensor, but got ", t.dtype());
     std::vector<uint8_t> bytes(t.data<uint8_t>(), t.data<uint8_t>() + t.numel());
     generator_of(self).set_state(bytes);
     return incref(self);
@@ -183,7 +200,8 @@ PyMethodDef generator_methods[] = {
     {}};
 PyGetSetDef generator_getset[] = {{"device", generator_device, nullptr, nullptr, nullptr}, {}};
 
-PyTypeObject* make_type(const char* name, int size, std::initializer_list<PyType_Slot> slots, unsigned flags = 0) {
+PyTypeObject* make_type(const char* name, int size, std::initializer_list<PyType_Slot> slots,
+                        unsigned flags = 0) {
   std::vector<PyType_Slot> list(slots);
   list.push_back({0, nullptr});
   PyType_Spec spec{name, size, 0, unsigned(Py_TPFLAGS_DEFAULT) | flags, list.data()};
@@ -202,10 +220,13 @@ void* fn(auto f) { return reinterpret_cast<void*>(f); }
 
 bool is_dtype(PyObject* o) {
   return Py_TYPE(o) == dtype_type || o == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
-         o == reinterpret_cast<PyObject*>(&PyLong_Type) || o == reinterpret_cast<PyObject*>(&PyBool_Type) ||
+         o == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+         o == reinterpret_cast<PyObject*>(&PyBool_Type) ||
          o == reinterpret_cast<PyObject*>(&PyComplex_Type);
 }
-bool is_device(PyObject* o) { return Py_TYPE(o) == device_type || PyUnicode_Check(o) || PyLong_Check(o); }
+bool is_device(PyObject* o) {
+  return Py_TYPE(o) == device_type || PyUnicode_Check(o) || PyLong_Check(o);
+}
 bool is_layout(PyObject* o) { return Py_TYPE(o) == layout_type; }
 bool is_memory_format(PyObject* o) { return Py_TYPE(o) == memory_format_type; }
 bool is_generator(PyObject* o) { return Py_TYPE(o) == generator_type; }
@@ -230,7 +251,9 @@ Device as_device(PyObject* o) {
   fail<TypeError>("expected a torch.device or str, got ", Py_TYPE(o)->tp_name);
 }
 
-MemoryFormat as_memory_format(PyObject* o) { return MemoryFormat(reinterpret_cast<Tag*>(o)->value); }
+MemoryFormat as_memory_format(PyObject* o) {
+  return MemoryFormat(reinterpret_cast<Tag*>(o)->value);
+}
 Generator* as_generator(PyObject* o) { return o ? &generator_of(o) : nullptr; }
 PyObject* dtype_object(DType t) { return dtypes[int(t)]; }
 
@@ -246,7 +269,8 @@ PyObject* wrap_size(IntSpan sizes) {
   for (size_t i = 0; i < sizes.size(); i++)
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), must(PyLong_FromLongLong(sizes[i])));
   if (!size_type) return tuple.release();
-  auto* out = reinterpret_cast<PyTupleObject*>(must(size_type->tp_alloc(size_type, Py_ssize_t(sizes.size()))));
+  auto* out = reinterpret_cast<PyTupleObject*>(
+      must(size_type->tp_alloc(size_type, Py_ssize_t(sizes.size()))));
   for (size_t i = 0; i < sizes.size(); i++) {
     out->ob_item[i] = PyTuple_GET_ITEM(tuple.get(), Py_ssize_t(i));
     Py_INCREF(out->ob_item[i]);
@@ -256,22 +280,35 @@ PyObject* wrap_size(IntSpan sizes) {
 
 void add_types(PyObject* module) {
   const unsigned sealed = Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  dtype_type = make_type("torch.dtype", sizeof(Tag), {{Py_tp_repr, fn(tag_repr)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods}}, sealed);
-  layout_type = make_type("torch.layout", sizeof(Tag), {{Py_tp_repr, fn(tag_repr)}, {Py_tp_methods, tag_methods}}, sealed);
-  memory_format_type = make_type("torch.memory_format", sizeof(Tag), {{Py_tp_repr, fn(tag_repr)}, {Py_tp_methods, tag_methods}}, sealed);
+  dtype_type = make_type(
+      "torch.dtype", sizeof(Tag),
+      {{Py_tp_repr, fn(tag_repr)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods}},
+      sealed);
+  layout_type = make_type("torch.layout", sizeof(Tag),
+                          {{Py_tp_repr, fn(tag_repr)}, {Py_tp_methods, tag_methods}}, sealed);
+  memory_format_type =
+      make_type("torch.memory_format", sizeof(Tag),
+                {{Py_tp_repr, fn(tag_repr)}, {Py_tp_methods, tag_methods}}, sealed);
   device_type = make_type("torch.device", sizeof(PyDevice),
-                          {{Py_tp_new, fn(device_new)}, {Py_tp_repr, fn(device_repr)}, {Py_tp_str, fn(device_str)},
-                           {Py_tp_richcompare, fn(device_compare)}, {Py_tp_hash, fn(device_hash)},
-                           {Py_tp_getset, device_getset}, {Py_tp_methods, device_methods}});
+                          {{Py_tp_new, fn(device_new)},
+                           {Py_tp_repr, fn(device_repr)},
+                           {Py_tp_str, fn(device_str)},
+                           {Py_tp_richcompare, fn(device_compare)},
+                           {Py_tp_hash, fn(device_hash)},
+                           {Py_tp_getset, device_getset},
+                           {Py_tp_methods, device_methods}});
   generator_type = make_type("torch.Generator", sizeof(PyGenerator),
-                             {{Py_tp_new, fn(generator_new)}, {Py_tp_dealloc, fn(generator_dealloc)},
-                              {Py_tp_methods, generator_methods}, {Py_tp_getset, generator_getset}});
+                             {{Py_tp_new, fn(generator_new)},
+                              {Py_tp_dealloc, fn(generator_dealloc)},
+                              {Py_tp_methods, generator_methods},
+                              {Py_tp_getset, generator_getset}});
   for (int i = 0; i < kNumDTypes; i++) {
     dtypes[i] = make_tag(dtype_type, i);
     must(PyModule_AddObjectRef(module, kDTypes[i].name, dtypes[i]));
   }
   must(PyModule_AddObject(module, "strided", make_tag(layout_type, 0)));
-  for (auto m : {MemoryFormat::Contiguous, MemoryFormat::Preserve, MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
+  for (auto m : {MemoryFormat::Contiguous, MemoryFormat::Preserve, MemoryFormat::ChannelsLast,
+                 MemoryFormat::ChannelsLast3d})
     must(PyModule_AddObject(module, memory_format_name(m), make_tag(memory_format_type, int(m))));
   auto add = [&](const char* name, PyTypeObject* t) {
     must(PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(t)));

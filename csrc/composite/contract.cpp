@@ -10,17 +10,20 @@ namespace flambeau {
 namespace ops {
 namespace {
 
-// Two operands whose dimensions are the same labels in the same order (size 1 where a label is absent). Sums over the
-// dimensions in `summed`, which keep size 1.
+// Two operands whose dimensions are the same labels in the same order (size 1 where a label is
+// absent). Sums over the dimensions in `summed`, which keep size 1.
 Tensor contract_pair(Tensor a, Tensor b, const std::vector<bool>& summed) {
   const size_t n = a.sizes().size();
   Dims batch, left, right, sum, one_sided_a, one_sided_b;
   for (size_t d = 0; d < n; d++) {
     const bool in_a = a.sizes()[d] != 1, in_b = b.sizes()[d] != 1;
     if (summed[d]) {
-      if (in_a && in_b) sum.push_back(int64_t(d));
-      else if (in_a) one_sided_a.push_back(int64_t(d));
-      else if (in_b) one_sided_b.push_back(int64_t(d));
+      if (in_a && in_b)
+        sum.push_back(int64_t(d));
+      else if (in_a)
+        one_sided_a.push_back(int64_t(d));
+      else if (in_b)
+        one_sided_b.push_back(int64_t(d));
     } else if (in_a && in_b) {
       batch.push_back(int64_t(d));
     } else if (in_b) {
@@ -38,7 +41,8 @@ Tensor contract_pair(Tensor a, Tensor b, const std::vector<bool>& summed) {
     return c;
   };
   const int64_t nb = count(a, batch), m = count(a, left), k = count(a, sum), cols = count(b, right);
-  auto arranged = [&](const Tensor& t, std::initializer_list<const Dims*> order, const Dims& shape) {
+  auto arranged = [&](const Tensor& t, std::initializer_list<const Dims*> order,
+                      const Dims& shape) {
     Dims permutation, rest;
     std::vector<bool> seen(n, false);
     for (const Dims* part : order)
@@ -69,7 +73,8 @@ Tensor contract_pair(Tensor a, Tensor b, const std::vector<bool>& summed) {
   return permute(reshape(out, shape), back);
 }
 
-// ---- einsum ---------------------------------------------------------------------------------------------
+// ---- einsum
+// ---------------------------------------------------------------------------------------------
 
 constexpr int kEllipsis = 256;
 
@@ -81,13 +86,17 @@ std::vector<int> parse_term(std::string_view text, const char* where) {
     const char c = text[i];
     if (c == ' ') continue;
     if (c == '.') {
-      check(text.substr(i, 3) == "..." && !ellipsis, "einsum(): found '.' for ", where, " that is not part of any ellipsis");
+      check(text.substr(i, 3) == "..." && !ellipsis, "einsum(): found '.' for ", where,
+            " that is not part of any ellipsis");
       ellipsis = true;
       labels.push_back(kEllipsis);
       i += 2;
       continue;
     }
-    check(std::isalpha(static_cast<unsigned char>(c)), "einsum(): invalid subscript given at index ", i, " in the equation string, subscripts must be in [a-zA-Z], but got '", std::string(1, c), "'");
+    check(std::isalpha(static_cast<unsigned char>(c)),
+          "einsum(): invalid subscript given at index ", i,
+          " in the equation string, subscripts must be in [a-zA-Z], but got '", std::string(1, c),
+          "'");
     labels.push_back(c);
   }
   return labels;
@@ -110,7 +119,9 @@ Equation parse_equation(const std::string& text, size_t operands) {
     for (int label : e.inputs.back()) uses[size_t(label)]++;
     at = comma + 1;
   }
-  check(e.inputs.size() == operands, "einsum(): ", e.inputs.size() > operands ? "fewer" : "more", " operands were provided than specified in the equation '", text, "': expected ", e.inputs.size(), ", got ", operands);
+  check(e.inputs.size() == operands, "einsum(): ", e.inputs.size() > operands ? "fewer" : "more",
+        " operands were provided than specified in the equation '", text, "': expected ",
+        e.inputs.size(), ", got ", operands);
   if (arrow == std::string_view::npos) {
     if (uses[kEllipsis]) e.output.push_back(kEllipsis);
     for (int c = 0; c < kEllipsis; c++)
@@ -121,8 +132,10 @@ Equation parse_equation(const std::string& text, size_t operands) {
   std::array<int, 257> seen{};
   for (int label : e.output) {
     const std::string name(1, char(label));
-    check(label == kEllipsis || uses[size_t(label)] > 0, "einsum(): output subscript ", name, " does not appear in the equation for any input operand");
-    check(seen[size_t(label)]++ == 0, "einsum(): output subscript ", name, " appears more than once in the output");
+    check(label == kEllipsis || uses[size_t(label)] > 0, "einsum(): output subscript ", name,
+          " does not appear in the equation for any input operand");
+    check(seen[size_t(label)]++ == 0, "einsum(): output subscript ", name,
+          " appears more than once in the output");
   }
   return e;
 }
@@ -138,7 +151,10 @@ struct Positions {
       bool has = false;
       for (int label : e.inputs[i]) has |= label == kEllipsis;
       const int64_t rest = operands[i].dim() - int64_t(e.inputs[i].size()) + (has ? 1 : 0);
-      check(has ? rest >= 0 : rest == 0, "einsum(): the number of subscripts in the equation (", e.inputs[i].size() - (has ? 1 : 0), has ? ") is more than" : ") does not match", " the number of dimensions (", operands[i].dim(), ") for operand ", i, has ? "" : " and no ellipsis was given");
+      check(has ? rest >= 0 : rest == 0, "einsum(): the number of subscripts in the equation (",
+            e.inputs[i].size() - (has ? 1 : 0), has ? ") is more than" : ") does not match",
+            " the number of dimensions (", operands[i].dim(), ") for operand ", i,
+            has ? "" : " and no ellipsis was given");
       if (has) ellipsis_dims = std::max(ellipsis_dims, rest);
     }
     for (int label : e.output) place(label);
@@ -173,7 +189,9 @@ Tensor aligned(Tensor t, const std::vector<int>& term, const Positions& p) {
         j++;
         continue;
       }
-      check(t.sizes()[i] == t.sizes()[j], "einsum(): subscript is repeated for an operand but the sizes don't match, ", t.sizes()[j], " != ", t.sizes()[i]);
+      check(t.sizes()[i] == t.sizes()[j],
+            "einsum(): subscript is repeated for an operand but the sizes don't match, ",
+            t.sizes()[j], " != ", t.sizes()[i]);
       t = movedim(diagonal(t, 0, int64_t(i), int64_t(j)), Dims{-1}, Dims{int64_t(i)});
       where.erase(j);
     }
@@ -197,13 +215,18 @@ Tensor _einsum(const std::string& equation, const TensorList& operands) {
   const Equation e = parse_equation(equation, operands.size());
   const Positions p(e, operands);
   TensorList terms;
-  for (size_t i = 0; i < operands.size(); i++) terms.push_back(aligned(operands[i], e.inputs[i], p));
+  for (size_t i = 0; i < operands.size(); i++)
+    terms.push_back(aligned(operands[i], e.inputs[i], p));
   Dims sizes(size_t(p.total), 1), last(size_t(p.total), 0);
   for (size_t i = 0; i < terms.size(); i++)
     for (size_t d = 0; d < sizes.size(); d++) {
       const int64_t s = terms[i].sizes()[d];
       if (s == 1) continue;
-      check(sizes[d] == 1 || sizes[d] == s, "einsum(): operands do not broadcast with remapped shapes [original->remapped]: operand ", i, " of shape ", operands[i].sizes(), " has size ", s, " for a subscript of size ", sizes[d]);
+      check(
+          sizes[d] == 1 || sizes[d] == s,
+          "einsum(): operands do not broadcast with remapped shapes [original->remapped]: operand ",
+          i, " of shape ", operands[i].sizes(), " has size ", s, " for a subscript of size ",
+          sizes[d]);
       sizes[d] = s;
       last[d] = int64_t(i);
     }
@@ -223,21 +246,30 @@ Tensor _einsum(const std::string& equation, const TensorList& operands) {
   return out;
 }
 
-Tensor _tensordot(const Tensor& self, const Tensor& other, const Dims& dims_self, const Dims& dims_other) {
-  check(dims_self.size() == dims_other.size(), "both dimension lists should have same length, got ", dims_self, " and ", dims_other);
-  check(self.dtype() == other.dtype(), "both inputs should have same dtype, got ", self.dtype(), " and ", other.dtype());
+Tensor _tensordot(const Tensor& self, const Tensor& other, const Dims& dims_self,
+                  const Dims& dims_other) {
+  check(dims_self.size() == dims_other.size(), "both dimension lists should have same length, got ",
+        dims_self, " and ", dims_other);
+  check(self.dtype() == other.dtype(), "both inputs should have same dtype, got ", self.dtype(),
+        " and ", other.dtype());
   std::vector<bool> used_a(size_t(self.dim()), false), used_b(size_t(other.dim()), false);
   Tensor a = self, b = other;
   Dims summed_a, summed_b, free_a, free_b, shape;
   for (size_t i = 0; i < dims_self.size(); i++) {
-    const auto d = size_t(wrap_dim(dims_self[i], self.dim())), q = size_t(wrap_dim(dims_other[i], other.dim()));
+    const auto d = size_t(wrap_dim(dims_self[i], self.dim())),
+               q = size_t(wrap_dim(dims_other[i], other.dim()));
     const int64_t n = a.sizes()[d], m = b.sizes()[q];
-    check(!used_a[d] && !used_b[q], "tensordot: a dimension appears more than once in ", used_a[d] ? dims_self : dims_other);
+    check(!used_a[d] && !used_b[q], "tensordot: a dimension appears more than once in ",
+          used_a[d] ? dims_self : dims_other);
     used_a[d] = used_b[q] = true;
     // a size of 1 stands for any size
-    if (n == 1 && m != 1) b = sum_dim(b, Dims{int64_t(q)}, true, std::nullopt);
-    else if (m == 1 && n != 1) a = sum_dim(a, Dims{int64_t(d)}, true, std::nullopt);
-    else check(n == m, "contracted dimensions need to match, but first has size ", n, " in dim ", dims_self[i], " and second has size ", m, " in dim ", dims_other[i]);
+    if (n == 1 && m != 1)
+      b = sum_dim(b, Dims{int64_t(q)}, true, std::nullopt);
+    else if (m == 1 && n != 1)
+      a = sum_dim(a, Dims{int64_t(d)}, true, std::nullopt);
+    else
+      check(n == m, "contracted dimensions need to match, but first has size ", n, " in dim ",
+            dims_self[i], " and second has size ", m, " in dim ", dims_other[i]);
     summed_a.push_back(int64_t(d));
     summed_b.push_back(int64_t(q));
   }
@@ -257,7 +289,9 @@ Tensor _tensordot(const Tensor& self, const Tensor& other, const Dims& dims_self
   for (int64_t d : summed_a) k *= a.sizes()[size_t(d)];
   for (int64_t d : summed_a) free_a.push_back(d);
   for (int64_t d : free_b) summed_b.push_back(d);
-  return reshape(mm(reshape(permute(a, free_a), Dims{rows, k}), reshape(permute(b, summed_b), Dims{k, cols})), shape);
+  return reshape(
+      mm(reshape(permute(a, free_a), Dims{rows, k}), reshape(permute(b, summed_b), Dims{k, cols})),
+      shape);
 }
 
 Tensor linalg_multi_dot(const TensorList& tensors) {
@@ -266,15 +300,20 @@ Tensor linalg_multi_dot(const TensorList& tensors) {
   TensorList m = tensors;
   for (size_t i = 0; i < n; i++) {
     const bool end = i == 0 || i + 1 == n;
-    check(m[i].dim() == 2 || (end && m[i].dim() == 1), "multi_dot(): expected tensor ", i, " to be ", end ? "1D or 2D" : "2D", " but got ", m[i].dim(), "D");
-    check(m[i].dtype() == m[0].dtype(), "multi_dot(): expected all tensors to have the same dtype but tensor 0 is ", m[0].dtype(), " and tensor ", i, " ", m[i].dtype());
+    check(m[i].dim() == 2 || (end && m[i].dim() == 1), "multi_dot(): expected tensor ", i,
+          " to be ", end ? "1D or 2D" : "2D", " but got ", m[i].dim(), "D");
+    check(m[i].dtype() == m[0].dtype(),
+          "multi_dot(): expected all tensors to have the same dtype but tensor 0 is ", m[0].dtype(),
+          " and tensor ", i, " ", m[i].dtype());
   }
   const bool row = m[0].dim() == 1, column = m[n - 1].dim() == 1;
   if (row) m[0] = unsqueeze(m[0], 0);
   if (column) m[n - 1] = unsqueeze(m[n - 1], 1);
   Dims size{m[0].sizes()[0]};
   for (size_t i = 0; i < n; i++) {
-    check(m[i].sizes()[0] == size.back() || i == 0, "multi_dot(): tensors ", i - (i > 0), " and ", i, " with shapes ", tensors[i - (i > 0)].sizes(), " and ", tensors[i].sizes(), " cannot be multiplied");
+    check(m[i].sizes()[0] == size.back() || i == 0, "multi_dot(): tensors ", i - (i > 0), " and ",
+          i, " with shapes ", tensors[i - (i > 0)].sizes(), " and ", tensors[i].sizes(),
+          " cannot be multiplied");
     size.push_back(m[i].sizes()[1]);
   }
   // the classic table: cost of the product of matrices i..j and where to cut it
@@ -285,7 +324,8 @@ Tensor linalg_multi_dot(const TensorList& tensors) {
       const size_t j = i + length;
       cost[i][j] = std::numeric_limits<double>::infinity();
       for (size_t k = i; k < j; k++) {
-        const double c = cost[i][k] + cost[k + 1][j] + double(size[i]) * double(size[k + 1]) * double(size[j + 1]);
+        const double c = cost[i][k] + cost[k + 1][j] +
+                         double(size[i]) * double(size[k + 1]) * double(size[j + 1]);
         if (c < cost[i][j]) {
           cost[i][j] = c;
           cut[i][j] = k;
@@ -301,14 +341,16 @@ Tensor linalg_multi_dot(const TensorList& tensors) {
   return row ? squeeze_dim(out, 0) : out;
 }
 
-// ---- vectors --------------------------------------------------------------------------------------------
+// ---- vectors
+// --------------------------------------------------------------------------------------------
 
 Tensor kron(const Tensor& self, const Tensor& other) {
   const size_t n = size_t(std::max(self.dim(), other.dim()));
   Dims a, b, shape;
   for (size_t d = 0; d < n; d++) {
     const size_t skip_a = n - self.sizes().size(), skip_b = n - other.sizes().size();
-    const int64_t s = d < skip_a ? 1 : self.sizes()[d - skip_a], t = d < skip_b ? 1 : other.sizes()[d - skip_b];
+    const int64_t s = d < skip_a ? 1 : self.sizes()[d - skip_a],
+                  t = d < skip_b ? 1 : other.sizes()[d - skip_b];
     for (int64_t v : {s, int64_t(1)}) a.push_back(v);
     for (int64_t v : {int64_t(1), t}) b.push_back(v);
     shape.push_back(s * t);
@@ -317,9 +359,11 @@ Tensor kron(const Tensor& self, const Tensor& other) {
 }
 
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
-  check(self.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions.", " Got ", self.dim(), " and ", other.dim());
+  check(self.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions.",
+        " Got ", self.dim(), " and ", other.dim());
   const int64_t d = wrap_dim(dim, self.dim());
-  check(self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ", self.size(d), " and ", other.size(d));
+  check(self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim,
+        " must have length 3. Got ", self.size(d), " and ", other.size(d));
   const Dims sizes = broadcast_shapes(self.sizes(), other.sizes()), at{d};
   Tensor a = expand(self, sizes, false), b = expand(other, sizes, false);
   auto turned = [&](const Tensor& t, int64_t by) { return roll(t, Dims{-by}, at); };
@@ -348,11 +392,14 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
   check(p >= 0, "cdist only supports non-negative p values, got ", p);
   check(x1.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", x1.dim(), "D");
   check(x2.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", x2.dim(), "D");
-  check(x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: ", x1.size(-1), " X2: ", x2.size(-1));
+  check(x1.size(-1) == x2.size(-1),
+        "X1 and X2 must have the same number of columns. X1: ", x1.size(-1), " X2: ", x2.size(-1));
   const int64_t mode = compute_mode.value_or(0), rows = x1.size(-2), cols = x2.size(-2);
-  check(mode >= 0 && mode <= 2, "possible modes: 0 (use matmul where it pays), 1 (always) and 2 (never), but was: ", mode);
+  check(mode >= 0 && mode <= 2,
+        "possible modes: 0 (use matmul where it pays), 1 (always) and 2 (never), but was: ", mode);
   if (p == 2 && (mode == 1 || (mode == 0 && (rows > 25 || cols > 25)))) {
-    Dims batch = broadcast_shapes(IntSpan(x1.sizes()).first(size_t(x1.dim() - 2)), IntSpan(x2.sizes()).first(size_t(x2.dim() - 2)));
+    Dims batch = broadcast_shapes(IntSpan(x1.sizes()).first(size_t(x1.dim() - 2)),
+                                  IntSpan(x2.sizes()).first(size_t(x2.dim() - 2)));
     auto spread = [&](const Tensor& t) {
       Dims full = batch;
       full.push_back(t.size(-2));
@@ -368,13 +415,16 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
 
 namespace kernels {
 
-// |a|² + |b|² - 2 ab in double precision, where the cancellation of near points costs float32 inputs nothing.
+// |a|² + |b|² - 2 ab in double precision, where the cancellation of near points costs float32
+// inputs nothing.
 Tensor _euclidean_dist(const Tensor& x1, const Tensor& x2) {
   Dims sizes = x1.sizes();
   sizes.back() = x2.size(-2);
   if (x1.is_meta()) return flambeau::empty(sizes, x1.dtype(), x1.device());
-  const int64_t k = x1.size(-1), m = x1.size(-2), n = x2.size(-2), lead = product(IntSpan(sizes).first(sizes.size() - 2));
-  Tensor a = contiguous_of(cast_of(x1, DType::Float64)), b = contiguous_of(cast_of(x2, DType::Float64));
+  const int64_t k = x1.size(-1), m = x1.size(-2), n = x2.size(-2),
+                lead = product(IntSpan(sizes).first(sizes.size() - 2));
+  Tensor a = contiguous_of(cast_of(x1, DType::Float64)),
+         b = contiguous_of(cast_of(x2, DType::Float64));
   a = alias(a, Dims{lead, m, k}, Dims{m * k, k, 1}, a.offset());
   b = alias(b, Dims{lead, k, n}, Dims{n * k, 1, k}, b.offset());
   Tensor out = bmm(a, b);
@@ -401,7 +451,8 @@ Tensor _euclidean_dist(const Tensor& x1, const Tensor& x2) {
 namespace formulas {
 using namespace ops;
 
-Tensor euclidean_grad(const Tensor& grad, const Tensor& x1, const Tensor& x2, const Tensor& distance) {
+Tensor euclidean_grad(const Tensor& grad, const Tensor& x1, const Tensor& x2,
+                      const Tensor& distance) {
   Tensor zero = eq(distance, Operand(Scalar(0)));
   Tensor ratio = masked_fill(grad / masked_fill(distance, zero, Scalar(1)), zero, Scalar(0));
   return x1 * sum_dim(ratio, Dims{-1}, true, std::nullopt) - matmul(ratio, x2);

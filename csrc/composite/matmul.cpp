@@ -8,15 +8,21 @@ namespace flambeau {
 namespace ops {
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
-  check(self.dim() == 2 && vec.dim() == 1, "vector + matrix @ vector expected, got ", self.dim(), "D @ ", vec.dim(), "D (mv)");
-  check(self.sizes()[1] == vec.sizes()[0], "size mismatch, got input (", self.sizes()[0], "), mat (", self.sizes()[0], "x", self.sizes()[1], "), vec (", vec.sizes()[0], ")");
+  check(self.dim() == 2 && vec.dim() == 1, "vector + matrix @ vector expected, got ", self.dim(),
+        "D @ ", vec.dim(), "D (mv)");
+  check(self.sizes()[1] == vec.sizes()[0], "size mismatch, got input (", self.sizes()[0],
+        "), mat (", self.sizes()[0], "x", self.sizes()[1], "), vec (", vec.sizes()[0], ")");
   return squeeze_dim(mm(self, unsqueeze(vec, 1)), 1);
 }
 
 Tensor dot(const Tensor& self, const Tensor& other) {
-  check(self.dim() == 1 && other.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", other.dim(), "D tensors");
-  check(self.dtype() == other.dtype(), "dot : expected both vectors to have same dtype, but found ", self.dtype(), " and ", other.dtype());
-  check(self.numel() == other.numel(), "inconsistent tensor size, expected tensor [", self.numel(), "] and src [", other.numel(), "] to have the same number of elements, but got ", self.numel(), " and ", other.numel(), " elements respectively");
+  check(self.dim() == 1 && other.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ",
+        other.dim(), "D tensors");
+  check(self.dtype() == other.dtype(), "dot : expected both vectors to have same dtype, but found ",
+        self.dtype(), " and ", other.dtype());
+  check(self.numel() == other.numel(), "inconsistent tensor size, expected tensor [", self.numel(),
+        "] and src [", other.numel(), "] to have the same number of elements, but got ",
+        self.numel(), " and ", other.numel(), " elements respectively");
   return reshape(mm(unsqueeze(self, 0), unsqueeze(other, 1)), Dims{});
 }
 
@@ -28,19 +34,27 @@ Tensor outer(const Tensor& self, const Tensor& vec2) {
 
 Tensor inner(const Tensor& self, const Tensor& other) {
   if (self.dim() == 0 || other.dim() == 0) return mul(self, other);
-  check(self.sizes().back() == other.sizes().back(), "inner() the last dimension must match on both input tensors but got shapes ", self.sizes(), " and ", other.sizes());
+  check(self.sizes().back() == other.sizes().back(),
+        "inner() the last dimension must match on both input tensors but got shapes ", self.sizes(),
+        " and ", other.sizes());
   Dims shape = self.sizes();
   shape.pop_back();
   for (size_t i = 0; i + 1 < other.sizes().size(); i++) shape.push_back(other.sizes()[i]);
   int64_t k = self.sizes().back();
-  Tensor a = reshape(self, Dims{k ? self.numel() / k : product(IntSpan(self.sizes()).first(self.sizes().size() - 1)), k});
-  Tensor b = reshape(other, Dims{k ? other.numel() / k : product(IntSpan(other.sizes()).first(other.sizes().size() - 1)), k});
+  Tensor a = reshape(self, Dims{k ? self.numel() / k
+                                  : product(IntSpan(self.sizes()).first(self.sizes().size() - 1)),
+                                k});
+  Tensor b = reshape(
+      other,
+      Dims{k ? other.numel() / k : product(IntSpan(other.sizes()).first(other.sizes().size() - 1)),
+           k});
   return reshape(mm(a, t(b)), shape);
 }
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
   int64_t p = self.dim(), q = other.dim();
-  check(p > 0 && q > 0, "both arguments to matmul need to be at least 1D, but they are ", p, "D and ", q, "D");
+  check(p > 0 && q > 0, "both arguments to matmul need to be at least 1D, but they are ", p,
+        "D and ", q, "D");
   if (p == 1 && q == 1) return dot(self, other);
   if (p == 2 && q == 1) return mv(self, other);
   if (p == 1 && q == 2) return squeeze_dim(mm(unsqueeze(self, 0), other), 0);
@@ -49,7 +63,8 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
     // the batch is rows of one product
     Tensor right = q == 1 ? unsqueeze(other, 1) : other;
     int64_t k = self.sizes().back();
-    check(k == right.sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", k ? self.numel() / k : 0, "x", k, " and ", right.sizes()[0], "x", right.sizes()[1], ")");
+    check(k == right.sizes()[0], "mat1 and mat2 shapes cannot be multiplied (",
+          k ? self.numel() / k : 0, "x", k, " and ", right.sizes()[0], "x", right.sizes()[1], ")");
     Dims shape = self.sizes();
     shape.back() = right.sizes()[1];
     int64_t rows = product(IntSpan(self.sizes()).first(size_t(p) - 1));
@@ -57,15 +72,18 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
     return q == 1 ? squeeze_dim(out, -1) : out;
   }
   Tensor a = p == 1 ? unsqueeze(self, 0) : self, b = q == 1 ? unsqueeze(other, 1) : other;
-  IntSpan batch_a = IntSpan(a.sizes()).first(size_t(a.dim() - 2)), batch_b = IntSpan(b.sizes()).first(size_t(b.dim() - 2));
+  IntSpan batch_a = IntSpan(a.sizes()).first(size_t(a.dim() - 2)),
+          batch_b = IntSpan(b.sizes()).first(size_t(b.dim() - 2));
   Dims batch = broadcast_shapes(batch_a, batch_b), full_a = batch, full_b = batch;
   int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1), count = product(batch);
   full_a.push_back(m);
   full_a.push_back(k);
   full_b.push_back(b.size(-2));
   full_b.push_back(n);
-  check(k == b.size(-2), "Expected size for first two dimensions of batch2 tensor to be: [", count, ", ", k, "] but got: [", count, ", ", b.size(-2), "].");
-  Tensor x = reshape(expand(a, full_a, false), Dims{count, m, k}), y = reshape(expand(b, full_b, false), Dims{count, k, n});
+  check(k == b.size(-2), "Expected size for first two dimensions of batch2 tensor to be: [", count,
+        ", ", k, "] but got: [", count, ", ", b.size(-2), "].");
+  Tensor x = reshape(expand(a, full_a, false), Dims{count, m, k}),
+         y = reshape(expand(b, full_b, false), Dims{count, k, n});
   Dims shape = batch;
   if (p > 1) shape.push_back(m);
   if (q > 1) shape.push_back(n);
@@ -75,30 +93,41 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 namespace {
 // beta · self + alpha · product(a, b); 16-bit floats round once, at the end.
 template <class F>
-Tensor scaled_product(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha, F&& product) {
+Tensor scaled_product(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                      const Scalar& alpha, F&& product) {
   if (self.dtype() == DType::Float16 || self.dtype() == DType::BFloat16) {
     auto wide = [](const Tensor& t) { return _to_dtype(t, DType::Float32); };
-    check(a.dtype() == self.dtype() && b.dtype() == self.dtype(), "self, mat1 and mat2 must have the same dtype, but got ", self.dtype(), ", ", a.dtype(), " and ", b.dtype());
-    return _to_dtype(formulas::scaled_sum(wide(self), product(wide(a), wide(b)), beta, alpha), self.dtype());
+    check(a.dtype() == self.dtype() && b.dtype() == self.dtype(),
+          "self, mat1 and mat2 must have the same dtype, but got ", self.dtype(), ", ", a.dtype(),
+          " and ", b.dtype());
+    return _to_dtype(formulas::scaled_sum(wide(self), product(wide(a), wide(b)), beta, alpha),
+                     self.dtype());
   }
   return formulas::scaled_sum(self, product(a, b), beta, alpha);
 }
 }  // namespace
 
-Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+             const Scalar& alpha) {
   return scaled_product(self, a, b, beta, alpha, mm);
 }
-Tensor addmv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+Tensor addmv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+             const Scalar& alpha) {
   return scaled_product(self, a, b, beta, alpha, mv);
 }
-Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+            const Scalar& alpha) {
   return scaled_product(self, a, b, beta, alpha, outer);
 }
-Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+               const Scalar& alpha) {
   return scaled_product(self, a, b, beta, alpha, bmm);
 }
-Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-  return scaled_product(self, a, b, beta, alpha, [](const Tensor& x, const Tensor& y) { return sum_dim(bmm(x, y), Dims{0}, false, std::nullopt); });
+Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+              const Scalar& alpha) {
+  return scaled_product(self, a, b, beta, alpha, [](const Tensor& x, const Tensor& y) {
+    return sum_dim(bmm(x, y), Dims{0}, false, std::nullopt);
+  });
 }
 
 }  // namespace ops
@@ -106,14 +135,19 @@ Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar
 namespace formulas {
 using namespace ops;
 
-Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha) {
+Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta,
+                  const Scalar& alpha) {
   auto fitting = [&](const Scalar& s, const char* name) {
     if (category(product.dtype()) > Category::Integral) return s;
-    check(s.is_integral(), "For integral input tensors, argument ", name, " must not be a floating point number.");
+    check(s.is_integral(), "For integral input tensors, argument ", name,
+          " must not be a floating point number.");
     return s;
   };
-  check(self.dtype() == product.dtype(), "self and mat2 must have the same dtype, but got ", self.dtype(), " and ", product.dtype());
-  check(equal(broadcast_shapes(self.sizes(), product.sizes()), product.sizes()), "The expanded size of the tensor ", product.sizes(), " must match the existing size ", self.sizes());
+  check(self.dtype() == product.dtype(), "self and mat2 must have the same dtype, but got ",
+        self.dtype(), " and ", product.dtype());
+  check(equal(broadcast_shapes(self.sizes(), product.sizes()), product.sizes()),
+        "The expanded size of the tensor ", product.sizes(), " must match the existing size ",
+        self.sizes());
   Scalar b = fitting(beta, "beta"), a = fitting(alpha, "alpha");
   Tensor scaled = a == Scalar(1) ? product : mul(product, Operand(a));
   if (b == Scalar(0)) return scaled;  // NaN in self does not reach the result
@@ -122,12 +156,16 @@ Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta,
 
 Tensor linear_weight_grad(const Tensor& grad, const Tensor& input) {
   int64_t k = input.sizes().back();
-  if (grad.dim() < input.dim()) return reshape(mm(reshape(grad, Dims{1, -1}), conj(reshape(input, Dims{-1, k}))), Dims{k});
-  int64_t n = grad.sizes().back(), rows = product(IntSpan(grad.sizes()).first(size_t(grad.dim()) - 1));
+  if (grad.dim() < input.dim())
+    return reshape(mm(reshape(grad, Dims{1, -1}), conj(reshape(input, Dims{-1, k}))), Dims{k});
+  int64_t n = grad.sizes().back(),
+          rows = product(IntSpan(grad.sizes()).first(size_t(grad.dim()) - 1));
   return mm(t(reshape(grad, Dims{rows, n})), conj(reshape(input, Dims{rows, k})));
 }
 
-Tensor sum_to_last(const Tensor& grad) { return grad.dim() <= 1 ? grad : sum_to_size(grad, Dims{grad.sizes().back()}); }
+Tensor sum_to_last(const Tensor& grad) {
+  return grad.dim() <= 1 ? grad : sum_to_size(grad, Dims{grad.sizes().back()});
+}
 
 }  // namespace formulas
 }  // namespace flambeau

@@ -1,6 +1,6 @@
 // Public pooling operators: checks, and the way from 1, 2 or 3 dimensions to the kernels' five.
-#include "autograd/formulas_pool.h"
 #include "kernels/pool.h"
+#include "autograd/formulas_pool.h"
 #include "ops/all.h"
 
 namespace flambeau {
@@ -23,70 +23,91 @@ Dims to_three(const Dims& v, int64_t fill) {
 }
 
 void check_input(const char* op, const Tensor& x, int64_t rank) {
-  check(x.dim() == rank + 1 || x.dim() == rank + 2, op, rank, "d() Expected ", rank + 1, "D or ", rank + 2, "D input tensor, but got ", x.sizes());
+  check(x.dim() == rank + 1 || x.dim() == rank + 2, op, rank, "d() Expected ", rank + 1, "D or ",
+        rank + 2, "D input tensor, but got ", x.sizes());
   for (int64_t d = x.dim() - rank - 1; d < x.dim(); d++)
-    check(x.sizes()[size_t(d)] > 0, op, rank, "d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(), " with dimension ", d, " being empty");
+    check(
+        x.sizes()[size_t(d)] > 0, op, rank,
+        "d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ",
+        x.sizes(), " with dimension ", d, " being empty");
 }
 
 struct Window {
   Dims kernel, stride, padding, dilation;
 };
-Window window(const char* op, const Tensor& x, int64_t rank, const Dims& kernel, const std::optional<Dims>& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) {
+Window window(const char* op, const Tensor& x, int64_t rank, const Dims& kernel,
+              const std::optional<Dims>& stride, const Dims& padding, const Dims& dilation,
+              bool ceil_mode) {
   check_input(op, x, rank);
   Window w{kernel, stride && !stride->empty() ? *stride : kernel, padding, dilation};
   for (size_t d = 0; d < size_t(rank); d++) {
-    check(w.kernel[d] > 0, op, rank, "d: kernel size should be greater than zero, but got ", w.kernel);
+    check(w.kernel[d] > 0, op, rank, "d: kernel size should be greater than zero, but got ",
+          w.kernel);
     check(w.stride[d] > 0, "stride should not be zero (", op, rank, "d), got ", w.stride);
-    check(w.dilation[d] > 0, op, rank, "d: dilation should be greater than zero, but got ", w.dilation);
+    check(w.dilation[d] > 0, op, rank, "d: dilation should be greater than zero, but got ",
+          w.dilation);
     check(w.padding[d] >= 0, op, rank, "d: padding must be non-negative, but got ", w.padding);
-    check(w.padding[d] <= ((w.kernel[d] - 1) * w.dilation[d] + 1) / 2, "pad should be at most half of effective kernel size, but got pad=", w.padding[d], ", kernel_size=", w.kernel[d], " and dilation=", w.dilation[d]);
+    check(w.padding[d] <= ((w.kernel[d] - 1) * w.dilation[d] + 1) / 2,
+          "pad should be at most half of effective kernel size, but got pad=", w.padding[d],
+          ", kernel_size=", w.kernel[d], " and dilation=", w.dilation[d]);
     int64_t n = x.sizes()[size_t(x.dim() - rank) + d];
     int64_t out = pooled_size(n, w.kernel[d], w.stride[d], w.padding[d], w.dilation[d], ceil_mode);
-    check(out >= 1, "Given input size: ", x.sizes(), ". Calculated output size in dimension ", d, ": ", out, ". Output size is too small (", op, rank, "d)");
+    check(out >= 1, "Given input size: ", x.sizes(), ". Calculated output size in dimension ", d,
+          ": ", out, ". Output size is too small (", op, rank, "d)");
   }
   return w;
 }
 
-std::tuple<Tensor, Tensor> max_pool(int64_t rank, const Tensor& x, const Dims& kernel, const std::optional<Dims>& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) {
+std::tuple<Tensor, Tensor> max_pool(int64_t rank, const Tensor& x, const Dims& kernel,
+                                    const std::optional<Dims>& stride, const Dims& padding,
+                                    const Dims& dilation, bool ceil_mode) {
   Window w = window("max_pool", x, rank, kernel, stride, padding, dilation, ceil_mode);
-  auto [out, at] = _max_pool(to_five(x, rank), to_three(w.kernel, 1), to_three(w.stride, 1), to_three(w.padding, 0), to_three(w.dilation, 1), ceil_mode);
+  auto [out, at] = _max_pool(to_five(x, rank), to_three(w.kernel, 1), to_three(w.stride, 1),
+                             to_three(w.padding, 0), to_three(w.dilation, 1), ceil_mode);
   return {from_five(out, x, rank), from_five(at, x, rank)};
 }
 
-Tensor avg_pool(int64_t rank, const Tensor& x, const Dims& kernel, const std::optional<Dims>& stride, const Dims& padding, bool ceil_mode, bool include_pad, std::optional<int64_t> divisor) {
+Tensor avg_pool(int64_t rank, const Tensor& x, const Dims& kernel,
+                const std::optional<Dims>& stride, const Dims& padding, bool ceil_mode,
+                bool include_pad, std::optional<int64_t> divisor) {
   Window w = window("avg_pool", x, rank, kernel, stride, padding, Dims(size_t(rank), 1), ceil_mode);
   check(!divisor || *divisor != 0, "divisor must be not zero");
-  return from_five(_avg_pool(to_five(x, rank), to_three(w.kernel, 1), to_three(w.stride, 1), to_three(w.padding, 0), ceil_mode, include_pad, divisor.value_or(0)), x, rank);
+  return from_five(_avg_pool(to_five(x, rank), to_three(w.kernel, 1), to_three(w.stride, 1),
+                             to_three(w.padding, 0), ceil_mode, include_pad, divisor.value_or(0)),
+                   x, rank);
 }
 
 void check_adaptive(const char* op, const Tensor& x, int64_t rank, const Dims& size) {
   check_input(op, x, rank);
-  for (int64_t s : size) check(s >= 0, op, rank, "d: elements of output_size must be greater than or equal to 0 but received ", size);
+  for (int64_t s : size)
+    check(s >= 0, op, rank,
+          "d: elements of output_size must be greater than or equal to 0 but received ", size);
 }
 
 }  // namespace
 
-#define FLAMBEAU_POOL(N, DIVISOR_PARAM, DIVISOR)                                                                                             \
-  std::tuple<Tensor, Tensor> max_pool##N##d_with_indices(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride,          \
-                                                         const Dims& padding, const Dims& dilation, bool ceil_mode) {                        \
-    return max_pool(N, self, kernel, stride, padding, dilation, ceil_mode);                                                                  \
-  }                                                                                                                                          \
-  Tensor max_pool##N##d(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride, const Dims& padding,                      \
-                        const Dims& dilation, bool ceil_mode) {                                                                              \
-    return std::get<0>(max_pool(N, self, kernel, stride, padding, dilation, ceil_mode));                                                     \
-  }                                                                                                                                          \
-  Tensor avg_pool##N##d(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride, const Dims& padding, bool ceil_mode,      \
-                        bool include_pad DIVISOR_PARAM) {                                                                                    \
-    return avg_pool(N, self, kernel, stride, padding, ceil_mode, include_pad, DIVISOR);                                                      \
-  }                                                                                                                                          \
-  Tensor adaptive_avg_pool##N##d(const Tensor& self, const Dims& size) {                                                                     \
-    check_adaptive("adaptive_avg_pool", self, N, size);                                                                                      \
-    return from_five(_adaptive_avg_pool(to_five(self, N), to_three(size, 1)), self, N);                                                      \
-  }                                                                                                                                          \
-  std::tuple<Tensor, Tensor> adaptive_max_pool##N##d(const Tensor& self, const Dims& size) {                                                 \
-    check_adaptive("adaptive_max_pool", self, N, size);                                                                                      \
-    auto [out, at] = _adaptive_max_pool(to_five(self, N), to_three(size, 1));                                                                \
-    return {from_five(out, self, N), from_five(at, self, N)};                                                                                \
+#define FLAMBEAU_POOL(N, DIVISOR_PARAM, DIVISOR)                                                   \
+  std::tuple<Tensor, Tensor> max_pool##N##d_with_indices(                                          \
+      const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride,                   \
+      const Dims& padding, const Dims& dilation, bool ceil_mode) {                                 \
+    return max_pool(N, self, kernel, stride, padding, dilation, ceil_mode);                        \
+  }                                                                                                \
+  Tensor max_pool##N##d(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride, \
+                        const Dims& padding, const Dims& dilation, bool ceil_mode) {               \
+    return std::get<0>(max_pool(N, self, kernel, stride, padding, dilation, ceil_mode));           \
+  }                                                                                                \
+  Tensor avg_pool##N##d(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride, \
+                        const Dims& padding, bool ceil_mode, bool include_pad DIVISOR_PARAM) {     \
+    return avg_pool(N, self, kernel, stride, padding, ceil_mode, include_pad, DIVISOR);            \
+  }                                                                                                \
+  Tensor adaptive_avg_pool##N##d(const Tensor& self, const Dims& size) {                           \
+    check_adaptive("adaptive_avg_pool", self, N, size);                                            \
+    return from_five(_adaptive_avg_pool(to_five(self, N), to_three(size, 1)), self, N);            \
+  }                                                                                                \
+  std::tuple<Tensor, Tensor> adaptive_max_pool##N##d(const Tensor& self, const Dims& size) {       \
+    check_adaptive("adaptive_max_pool", self, N, size);                                            \
+    auto [out, at] = _adaptive_max_pool(to_five(self, N), to_three(size, 1));                      \
+    return {from_five(out, self, N), from_five(at, self, N)};                                      \
   }
 #define FLAMBEAU_COMMA ,
 FLAMBEAU_POOL(1, , std::nullopt)
@@ -104,7 +125,9 @@ Tensor place_in_plane(const Tensor& grad, const Tensor& at, const Dims& sizes) {
   int64_t n = sizes[0], c = sizes[1], plane = sizes[2] * sizes[3] * sizes[4];
   int64_t outputs = grad.sizes()[2] * grad.sizes()[3] * grad.sizes()[4];
   Tensor flat = zeros(Dims{n, c, plane}, grad.dtype(), grad.device());
-  return reshape(scatter_add(flat, 2, reshape(at, Dims{n, c, outputs}), reshape(grad, Dims{n, c, outputs})), sizes);
+  return reshape(
+      scatter_add(flat, 2, reshape(at, Dims{n, c, outputs}), reshape(grad, Dims{n, c, outputs})),
+      sizes);
 }
 Tensor cut_to(const Tensor& t, const Dims& sizes) {
   Tensor out = t;

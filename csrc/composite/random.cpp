@@ -15,18 +15,25 @@ void check_probability(const char* op, double p) {
 // 1 / (1 - p) as a division of tensors of the dtype gives it.
 double keep_scale(double p, DType t) {
   switch (t) {
-    case DType::Float64: return 1.0 / (1.0 - p);
-    case DType::Float16: return float(half_t(1.0f / float(1.0 - p)));
-    case DType::BFloat16: return float(bfloat16_t(1.0f / float(1.0 - p)));
-    default: return 1.0f / float(1.0 - p);
+    case DType::Float64:
+      return 1.0 / (1.0 - p);
+    case DType::Float16:
+      return float(half_t(1.0f / float(1.0 - p)));
+    case DType::BFloat16:
+      return float(bfloat16_t(1.0f / float(1.0 - p)));
+    default:
+      return 1.0f / float(1.0 - p);
   }
 }
 
 // 1 with probability 1 - p; of whole channels where `feature`.
 Tensor keep_mask(const Tensor& self, double p, bool feature) {
   NoGrad off;
-  if (!feature) return bernoulli__float(empty_like(self, std::nullopt, std::nullopt, std::nullopt), 1 - p, nullptr);
-  check(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input, got ", self.dim());
+  if (!feature)
+    return bernoulli__float(empty_like(self, std::nullopt, std::nullopt, std::nullopt), 1 - p,
+                            nullptr);
+  check(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input, got ",
+        self.dim());
   Dims sizes(size_t(self.dim()), 1);
   sizes[0] = self.size(0);
   sizes[1] = self.size(1);
@@ -71,7 +78,9 @@ Tensor feature_dropout(const Tensor& self, double p, bool train) {
   return mul(self, keep);
 }
 
-Tensor alpha_dropout(const Tensor& self, double p, bool train) { return alpha_dropped("alpha_dropout", self, p, train, false); }
+Tensor alpha_dropout(const Tensor& self, double p, bool train) {
+  return alpha_dropped("alpha_dropout", self, p, train, false);
+}
 Tensor feature_alpha_dropout(const Tensor& self, double p, bool train) {
   return alpha_dropped("feature_alpha_dropout", self, p, train, true);
 }
@@ -79,13 +88,16 @@ Tensor feature_alpha_dropout(const Tensor& self, double p, bool train) {
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& self, double p, std::optional<bool> train) {
   if (self.numel() == 0 || !train.value_or(true))
     return {mul(self, 1), ones_like(self, DType::Bool, std::nullopt, std::nullopt)};
-  check(0 <= p && p <= 1, "native_dropout: bernoulli_ expects p to be in [0, 1], but got p=", 1 - p);
+  check(0 <= p && p <= 1,
+        "native_dropout: bernoulli_ expects p to be in [0, 1], but got p=", 1 - p);
   return _dropout(self, p, p == 1 ? 0 : 1.0 / (1.0 - p));
 }
 
-Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool training, Generator* generator) {
+Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
+             Generator* generator) {
   const double low = lower.to_double(), high = upper.to_double();
-  check(low <= high, "rrelu: Lower bound should be less than or equal to the upper bound, got ", low, " > ", high);
+  check(low <= high, "rrelu: Lower bound should be less than or equal to the upper bound, got ",
+        low, " > ", high);
   if (training) return std::get<0>(_rrelu(self, low, high, generator));
   return leaky_relu(self, (low + high) / 2);
 }

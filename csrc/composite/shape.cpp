@@ -1,9 +1,9 @@
 // Shape operators that are compositions of views and copies.
+#include "kernels/shape.h"
 #include "autograd/formulas.h"
 #include "autograd/node.h"
 #include "dispatch/promotion.h"
 #include "kernels/pointwise.h"
-#include "kernels/shape.h"
 #include "ops/all.h"
 
 namespace flambeau::ops {
@@ -22,7 +22,8 @@ Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   Dims shape;
   int64_t merged = 1;
   for (size_t i = 0; i < size_t(self.dim()); i++) {
-    if (i < a || i > b) shape.push_back(self.sizes()[i]);
+    if (i < a || i > b)
+      shape.push_back(self.sizes()[i]);
     else {
       merged *= self.sizes()[i];
       if (i == b) shape.push_back(merged);
@@ -40,18 +41,22 @@ Tensor unflatten(const Tensor& self, int64_t dim, const Dims& sizes) {
     hole |= s == -1;
     known *= s == -1 ? 1 : s;
   }
-  check(hole ? known != 0 && self.sizes()[d] % known == 0 : known == self.sizes()[d], "unflatten: Provided sizes ", sizes,
-        " don't multiply up to the size of dim ", d, " (", self.sizes()[d], ") in the input tensor");
+  check(hole ? known != 0 && self.sizes()[d] % known == 0 : known == self.sizes()[d],
+        "unflatten: Provided sizes ", sizes, " don't multiply up to the size of dim ", d, " (",
+        self.sizes()[d], ") in the input tensor");
   Dims inner = infer_size(sizes, self.sizes()[d], "unflatten"), shape;
   for (size_t i = 0; i < size_t(self.dim()); i++) {
-    if (i == d) for (int64_t s : inner) shape.push_back(s);
-    else shape.push_back(self.sizes()[i]);
+    if (i == d)
+      for (int64_t s : inner) shape.push_back(s);
+    else
+      shape.push_back(self.sizes()[i]);
   }
   return view(self, shape);
 }
 
 Tensor t(const Tensor& self) {
-  check(self.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(), "D");
+  check(self.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(),
+        "D");
   return transpose(self, 0, self.dim() < 2 ? 0 : 1);
 }
 
@@ -62,17 +67,21 @@ Tensor numpy_T(const Tensor& self) {
 }
 
 Tensor mT(const Tensor& self) {
-  check(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(), "-D tensor.");
+  check(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ",
+        self.dim(), "-D tensor.");
   return transpose(self, -2, -1);
 }
 
 Tensor matrix_H(const Tensor& self) {
-  check(self.dim() == 0 || self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(), "-D tensor.");
+  check(self.dim() == 0 || self.dim() == 2,
+        "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(), "-D tensor.");
   return self.dim() ? conj(transpose(self, 0, 1)) : conj(self);
 }
 
 Tensor movedim(const Tensor& self, const Dims& source, const Dims& destination) {
-  check(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source, " dims) should contain the same number of dims as destination (", destination, " dims)");
+  check(source.size() == destination.size(),
+        "movedim: Invalid source or destination dims: source (", source,
+        " dims) should contain the same number of dims as destination (", destination, " dims)");
   int64_t n = self.dim();
   Dims order(size_t(n), -1);
   std::vector<bool> used(size_t(n), false);
@@ -97,24 +106,31 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   check(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
   check(length >= 0, "narrow(): length must be non-negative.");
   int64_t n = self.size(dim);
-  if (start < -n || start > n) fail<IndexError>("start (", start, ") out of range: expected to be in range of [", -n, ", ", n, "]");
+  if (start < -n || start > n)
+    fail<IndexError>("start (", start, ") out of range: expected to be in range of [", -n, ", ", n,
+                     "]");
   if (start < 0) start += n;
-  check(start <= n - length, "start (", start, ") + length (", length, ") exceeds dimension size (", n, ").");
+  check(start <= n - length, "start (", start, ") + length (", length, ") exceeds dimension size (",
+        n, ").");
   return slice(self, dim, start, start + length, 1);
 }
 
 Tensor narrow_Tensor(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
-  check(start.dim() == 0 && category(start.dtype()) == Category::Integral, "start must be an 0-dim integral Tensor.");
+  check(start.dim() == 0 && category(start.dtype()) == Category::Integral,
+        "start must be an 0-dim integral Tensor.");
   return narrow(self, dim, item(start).to_int(), length);
 }
 
-TensorList split_sizes(const Tensor& self, const Dims& sizes, int64_t dim) { return _split(self, sizes, dim); }
+TensorList split_sizes(const Tensor& self, const Dims& sizes, int64_t dim) {
+  return _split(self, sizes, dim);
+}
 
 TensorList split(const Tensor& self, int64_t size, int64_t dim) {
   check(self.dim() > 0, "split expects at least a 1-dimensional tensor");
   check(size >= 0, "split expects split_size be non-negative, but got split_size=", size);
   int64_t n = self.size(dim);
-  check(size > 0 || n == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
+  check(size > 0 || n == 0,
+        "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
   Dims sizes;
   if (n == 0) sizes.push_back(0);
   for (int64_t at = 0; at < n; at += size) sizes.push_back(std::min(size, n - at));
@@ -130,7 +146,9 @@ TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
 }
 
 TensorList tensor_split_indices(const Tensor& self, const Dims& indices, int64_t dim) {
-  check(self.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(), " dims");
+  check(self.dim() > 0,
+        "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(),
+        " dims");
   TensorList out;
   int64_t start = 0;
   for (int64_t end : indices) {
@@ -142,8 +160,11 @@ TensorList tensor_split_indices(const Tensor& self, const Dims& indices, int64_t
 }
 
 TensorList tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
-  check(self.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(), " dims");
+  check(self.dim() > 0,
+        "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(),
+        " dims");
   check(sections > 0, "number of sections must be larger than 0, got ", sections);
+  check(sections <= int64_t(1) << 24, "tensor_split: too many sections, got ", sections);
   int64_t n = self.size(dim), small = n / sections, larger = n % sections;
   Dims sizes;
   for (int64_t i = 0; i < sections; i++) sizes.push_back(small + (i < larger ? 1 : 0));
@@ -151,8 +172,13 @@ TensorList tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
 }
 
 TensorList tensor_split_tensor(const Tensor& self, const Tensor& which, int64_t dim) {
-  check(which.dtype() == DType::Int64, "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ", which.dtype());
-  check(which.dim() <= 1, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ", which.dim(), " dims");
+  check(which.dtype() == DType::Int64,
+        "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
+        which.dtype());
+  check(which.dim() <= 1,
+        "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+        "one-dimensional tensor, but got a tensor with ",
+        which.dim(), " dims");
   if (which.dim() == 0) return tensor_split(self, item(which).to_int(), dim);
   Tensor flat = contiguous_of(which);
   return tensor_split_indices(self, Dims(IntSpan(flat.data<int64_t>(), size_t(flat.numel()))), dim);
@@ -164,7 +190,9 @@ Tensor positive(const Tensor& self) {
   return self;
 }
 Tensor conj(const Tensor& self) { return self.is_complex() ? conj_physical(self) : self; }
-Tensor real(const Tensor& self) { return self.is_complex() ? select(view_as_real(self), -1, 0) : self; }
+Tensor real(const Tensor& self) {
+  return self.is_complex() ? select(view_as_real(self), -1, 0) : self;
+}
 Tensor imag(const Tensor& self) {
   check(self.is_complex(), "imag is not implemented for tensors with non-complex dtypes.");
   return select(view_as_real(self), -1, 1);
@@ -172,7 +200,8 @@ Tensor imag(const Tensor& self) {
 
 Tensor contiguous(const Tensor& self, std::optional<MemoryFormat> format) {
   MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
-  check(f != MemoryFormat::Preserve, "preserve memory format is unsupported by the contiguous operator");
+  check(f != MemoryFormat::Preserve,
+        "preserve memory format is unsupported by the contiguous operator");
   return self.is_contiguous(f) ? self : clone(self, f);
 }
 
@@ -181,7 +210,9 @@ Tensor stack(const TensorList& tensors, int64_t dim) {
   int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
   TensorList parts;
   for (size_t i = 0; i < tensors.size(); i++) {
-    check(equal(tensors[i].sizes(), tensors[0].sizes()), "stack expects each tensor to be equal size, but got ", tensors[0].sizes(), " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
+    check(equal(tensors[i].sizes(), tensors[0].sizes()),
+          "stack expects each tensor to be equal size, but got ", tensors[0].sizes(),
+          " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
     parts.push_back(unsqueeze(tensors[i], d));
   }
   return cat(parts, d);
@@ -197,17 +228,23 @@ Tensor rot90(const Tensor& self, int64_t k, const Dims& dims) {
   check(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
   check(self.dim() >= 2, "expected total dims >= 2, but got total dims = ", self.dim());
   int64_t a = wrap_dim(dims[0], self.dim()), b = wrap_dim(dims[1], self.dim());
-  check(a != b, "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
+  check(a != b, "expected rotation dims to be different, but got dim0 = ", dims[0],
+        " and dim1 = ", dims[1]);
   switch ((k % 4 + 4) % 4) {
-    case 1: return transpose(flip(self, Dims{b}), a, b);
-    case 2: return flip(self, Dims{a, b});
-    case 3: return transpose(flip(self, Dims{a}), a, b);
-    default: return clone(self, MemoryFormat::Contiguous);
+    case 1:
+      return transpose(flip(self, Dims{b}), a, b);
+    case 2:
+      return flip(self, Dims{a, b});
+    case 3:
+      return transpose(flip(self, Dims{a}), a, b);
+    default:
+      return clone(self, MemoryFormat::Contiguous);
   }
 }
 
 Tensor diag(const Tensor& self, int64_t diagonal) {
-  check(self.dim() == 1 || self.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", self.dim(), "D");
+  check(self.dim() == 1 || self.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", self.dim(),
+        "D");
   if (self.dim() == 1) return diag_embed(self, diagonal, -2, -1);
   return clone(ops::diagonal(self, diagonal, 0, 1), MemoryFormat::Contiguous);
 }
@@ -224,7 +261,8 @@ Tensor resize_(const Tensor& self, const Dims& size, std::optional<MemoryFormat>
 }
 
 Tensor set_(const Tensor& self, const Tensor& source) {
-  check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", self.dtype(), ", got ", source.dtype());
+  check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", self.dtype(), ", got ",
+        source.dtype());
   check(!self->requires_grad, "set_: cannot change the storage of a tensor that requires grad");
   self->storage = source.storage();
   self->set_geometry(source.sizes(), source.strides(), source.offset());
@@ -233,42 +271,60 @@ Tensor set_(const Tensor& self, const Tensor& source) {
 }
 
 Scalar item(const Tensor& self) {
-  check(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+  check(self.numel() == 1, "a Tensor with ", self.numel(),
+        " elements cannot be converted to Scalar");
   check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");
   return visit(self.dtype(), [&](auto tag) -> Scalar {
     using E = typename decltype(tag)::type;
     E v = *self.template data<E>();
-    if constexpr (std::is_same_v<E, half_t> || std::is_same_v<E, bfloat16_t>) return Scalar(float(v));
-    else return Scalar(v);
+    if constexpr (std::is_same_v<E, half_t> || std::is_same_v<E, bfloat16_t>)
+      return Scalar(float(v));
+    else
+      return Scalar(v);
   });
 }
 
 DType result_type(const Operand& a, const Operand& b) { return flambeau::result_type(a, b); }
 
-Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode, std::optional<double> value) {
+Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
+           std::optional<double> value) {
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
-  check(int64_t(pad.size()) <= self.dim() * 2, "Padding length should be less than or equal to two times the input dimension but got padding length ", pad.size(), " and input of dimension ", self.dim());
+  check(int64_t(pad.size()) <= self.dim() * 2,
+        "Padding length should be less than or equal to two times the input dimension but got "
+        "padding length ",
+        pad.size(), " and input of dimension ", self.dim());
   if (mode == "constant") return _constant_pad(self, pad, value ? Scalar(*value) : Scalar(0));
   check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
-  check<NotImplementedError>(mode == "reflect" || mode == "replicate" || mode == "circular", "Unrecognised padding mode ", mode);
+  check<NotImplementedError>(mode == "reflect" || mode == "replicate" || mode == "circular",
+                             "Unrecognised padding mode ", mode);
   // each dimension is a gather with the padded positions
   Tensor out = self;
   for (size_t i = 0; i < pad.size() / 2; i++) {
-    int64_t left = pad[2 * i], right = pad[2 * i + 1], d = self.dim() - 1 - int64_t(i), n = self.sizes()[size_t(d)];
+    int64_t left = pad[2 * i], right = pad[2 * i + 1], d = self.dim() - 1 - int64_t(i),
+            n = self.sizes()[size_t(d)];
     if (left == 0 && right == 0) continue;
     if (mode == "reflect")
-      check(left < n && right < n, "Padding size should be less than the corresponding input dimension, but got: padding (", left, ", ", right, ") at dimension ", d, " of input ", self.sizes());
-    if (mode == "circular") check(left <= n && right <= n, "Padding value causes wrapping around more than once.");
-    check(n > 0 || (left == 0 && right == 0), "pad: expected non-empty dimension ", d, " of input ", self.sizes());
+      check(
+          left < n && right < n,
+          "Padding size should be less than the corresponding input dimension, but got: padding (",
+          left, ", ", right, ") at dimension ", d, " of input ", self.sizes());
+    if (mode == "circular")
+      check(left <= n && right <= n, "Padding value causes wrapping around more than once.");
+    check(n > 0 || (left == 0 && right == 0), "pad: expected non-empty dimension ", d, " of input ",
+          self.sizes());
     check(n + left + right > 0, "pad: the padded size of dimension ", d, " is not positive");
-    Tensor index = flambeau::empty(Dims{n + left + right}, DType::Int64, self.is_meta() ? Device{DeviceType::Meta} : Device{});
+    Tensor index = flambeau::empty(Dims{n + left + right}, DType::Int64,
+                                   self.is_meta() ? Device{DeviceType::Meta} : Device{});
     if (!index.is_meta()) {
       int64_t* p = index.data<int64_t>();
       for (int64_t k = 0; k < n + left + right; k++) {
         int64_t at = k - left;
-        if (mode == "replicate") at = std::clamp<int64_t>(at, 0, n - 1);
-        else if (mode == "circular") at = (at % n + n) % n;
-        else at = at < 0 ? -at : at >= n ? 2 * (n - 1) - at : at;
+        if (mode == "replicate")
+          at = std::clamp<int64_t>(at, 0, n - 1);
+        else if (mode == "circular")
+          at = (at % n + n) % n;
+        else
+          at = at < 0 ? -at : at >= n ? 2 * (n - 1) - at : at;
         p[k] = at;
       }
     }

@@ -6,10 +6,14 @@ namespace flambeau {
 
 const char* device_name(DeviceType t) {
   switch (t) {
-    case DeviceType::CPU: return "cpu";
-    case DeviceType::Meta: return "meta";
-    case DeviceType::CUDA: return "cuda";
-    default: return "privateuseone";
+    case DeviceType::CPU:
+      return "cpu";
+    case DeviceType::Meta:
+      return "meta";
+    case DeviceType::CUDA:
+      return "cuda";
+    default:
+      return "privateuseone";
   }
 }
 
@@ -17,10 +21,14 @@ Device parse_device(const std::string& text) {
   auto colon = text.find(':');
   std::string kind = text.substr(0, colon);
   Device d;
-  if (kind == "cpu") d.type = DeviceType::CPU;
-  else if (kind == "meta") d.type = DeviceType::Meta;
-  else if (kind == "cuda") d.type = DeviceType::CUDA;
-  else if (kind == "privateuseone") d.type = DeviceType::PrivateUse;
+  if (kind == "cpu")
+    d.type = DeviceType::CPU;
+  else if (kind == "meta")
+    d.type = DeviceType::Meta;
+  else if (kind == "cuda")
+    d.type = DeviceType::CUDA;
+  else if (kind == "privateuseone")
+    d.type = DeviceType::PrivateUse;
   else
     fail("Expected one of cpu, cuda, meta device type at start of device string: ", text);
   if (colon != std::string::npos) {
@@ -41,10 +49,14 @@ std::string to_string(Device d) {
 
 const char* memory_format_name(MemoryFormat m) {
   switch (m) {
-    case MemoryFormat::Contiguous: return "contiguous_format";
-    case MemoryFormat::Preserve: return "preserve_format";
-    case MemoryFormat::ChannelsLast: return "channels_last";
-    default: return "channels_last_3d";
+    case MemoryFormat::Contiguous:
+      return "contiguous_format";
+    case MemoryFormat::Preserve:
+      return "preserve_format";
+    case MemoryFormat::ChannelsLast:
+      return "channels_last";
+    default:
+      return "channels_last_3d";
   }
 }
 

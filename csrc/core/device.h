@@ -15,7 +15,8 @@ struct Device {
   int8_t index = -1;
   bool operator==(const Device& o) const {
     // cpu and cpu:0 are the same place
-    return type == o.type && (type == DeviceType::CPU || type == DeviceType::Meta || index == o.index);
+    return type == o.type &&
+           (type == DeviceType::CPU || type == DeviceType::Meta || index == o.index);
   }
 };
 

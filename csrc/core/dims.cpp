@@ -7,8 +7,8 @@ namespace flambeau {
 int64_t wrap_dim(int64_t d, int64_t ndim) {
   int64_t range = std::max<int64_t>(ndim, 1);
   if (d < -range || d >= range) [[unlikely]]
-    fail<IndexError>("Dimension out of range (expected to be in range of [", -range, ", ", range - 1,
-                     "], but got ", d, ")");
+    fail<IndexError>("Dimension out of range (expected to be in range of [", -range, ", ",
+                     range - 1, "], but got ", d, ")");
   return d < 0 ? d + range : d;
 }
 

@@ -106,7 +106,9 @@ class Dims {
   int64_t inline_[kInline];
 };
 
-inline bool equal(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+inline bool equal(IntSpan a, IntSpan b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 inline int64_t product(IntSpan v) {
   int64_t n = 1;

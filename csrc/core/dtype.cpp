@@ -29,8 +29,7 @@ DType promote(DType a, DType b) {
   if (category(a) > category(b)) std::swap(a, b);
   // b is of the higher or equal category
   if (category(a) != category(b)) {
-    if (is_complex(b) && is_floating(a))
-      return a == DType::Float64 ? DType::Complex128 : b;
+    if (is_complex(b) && is_floating(a)) return a == DType::Float64 ? DType::Complex128 : b;
     return b;
   }
   if (is_integral(a)) {
@@ -39,7 +38,8 @@ DType promote(DType a, DType b) {
     return std::max(a, b);
   }
   if (is_floating(a)) {
-    if ((a == DType::Float16 && b == DType::BFloat16) || (a == DType::BFloat16 && b == DType::Float16))
+    if ((a == DType::Float16 && b == DType::BFloat16) ||
+        (a == DType::BFloat16 && b == DType::Float16))
       return DType::Float32;
     return std::max(a, b);
   }
@@ -49,7 +49,8 @@ DType promote(DType a, DType b) {
 static DType g_default = DType::Float32;
 DType default_dtype() { return g_default; }
 void set_default_dtype(DType t) {
-  check<TypeError>(is_floating(t), "only floating-point types are supported as the default type, got ", t);
+  check<TypeError>(is_floating(t),
+                   "only floating-point types are supported as the default type, got ", t);
   g_default = t;
 }
 

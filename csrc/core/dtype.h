@@ -10,7 +10,18 @@
 namespace flambeau {
 
 enum class DType : uint8_t {
-  Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64, Complex64, Complex128,
+  Bool,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+  Complex64,
+  Complex128,
 };
 constexpr int kNumDTypes = 12;
 
@@ -21,8 +32,8 @@ struct DTypeInfo {
   const char* name;
   uint8_t size;
   Category category;
-  DType real;      // the dtype of real(x); itself when not complex
-  DType compute;   // what kernels compute in: float32 for the 16-bit floats
+  DType real;     // the dtype of real(x); itself when not complex
+  DType compute;  // what kernels compute in: float32 for the 16-bit floats
 };
 extern const DTypeInfo kDTypes[kNumDTypes];
 
@@ -34,7 +45,7 @@ inline bool is_floating(DType t) { return category(t) == Category::Floating; }
 inline bool is_integral(DType t) { return category(t) == Category::Integral; }
 inline bool is_differentiable(DType t) { return category(t) >= Category::Floating; }
 inline DType real_dtype(DType t) { return info(t).real; }
-DType complex_dtype(DType t);   // float32 -> complex64 …
+DType complex_dtype(DType t);  // float32 -> complex64 …
 DType promote(DType a, DType b);
 inline std::ostream& operator<<(std::ostream& out, DType t) {
   return out << "torch." << info(t).name;
@@ -47,39 +58,59 @@ void set_default_dtype(DType t);
 using complex64_t = std::complex<float>;
 using complex128_t = std::complex<double>;
 
-template <class T> struct DTypeOf;
-#define FLAMBEAU_DTYPES(X)                                                              \
-  X(bool, Bool) X(uint8_t, UInt8) X(int8_t, Int8) X(int16_t, Int16) X(int32_t, Int32)   \
-  X(int64_t, Int64) X(half_t, Float16) X(bfloat16_t, BFloat16) X(float, Float32)        \
+template <class T>
+struct DTypeOf;
+// clang-format off
+#define FLAMBEAU_DTYPES(X)                                                             \
+  X(bool, Bool) X(uint8_t, UInt8) X(int8_t, Int8) X(int16_t, Int16) X(int32_t, Int32)  \
+  X(int64_t, Int64) X(half_t, Float16) X(bfloat16_t, BFloat16) X(float, Float32)       \
   X(double, Float64) X(complex64_t, Complex64) X(complex128_t, Complex128)
-#define FLAMBEAU_DTYPE_OF(T, D) \
-  template <> struct DTypeOf<T> { static constexpr DType value = DType::D; };
+// clang-format on
+#define FLAMBEAU_DTYPE_OF(T, D)              \
+  template <>                                \
+  struct DTypeOf<T> {                        \
+    static constexpr DType value = DType::D; \
+  };
 FLAMBEAU_DTYPES(FLAMBEAU_DTYPE_OF)
 #undef FLAMBEAU_DTYPE_OF
 
-template <class T> struct TypeTag { using type = T; };
+template <class T>
+struct TypeTag {
+  using type = T;
+};
 
-// Calls f(TypeTag<T>{}) for the C++ type of `t`. Use: visit(t, [&](auto tag) { using T = typename decltype(tag)::type; … });
+// Calls f(TypeTag<T>{}) for the C++ type of `t`. Use: visit(t, [&](auto tag) { using T = typename
+// decltype(tag)::type; … });
 template <class F>
 decltype(auto) visit(DType t, F&& f) {
   switch (t) {
-#define FLAMBEAU_CASE(T, D) case DType::D: return f(TypeTag<T>{});
+#define FLAMBEAU_CASE(T, D) \
+  case DType::D:            \
+    return f(TypeTag<T>{});
     FLAMBEAU_DTYPES(FLAMBEAU_CASE)
 #undef FLAMBEAU_CASE
   }
   __builtin_unreachable();
 }
 
-// Only the element width matters: copies, gathers, sorts of bytes. f gets an unsigned or 16-byte type.
-struct Bytes16 { uint64_t lo, hi; };
+// Only the element width matters: copies, gathers, sorts of bytes. f gets an unsigned or 16-byte
+// type.
+struct Bytes16 {
+  uint64_t lo, hi;
+};
 template <class F>
 decltype(auto) visit_width(int64_t size, F&& f) {
   switch (size) {
-    case 1: return f(TypeTag<uint8_t>{});
-    case 2: return f(TypeTag<uint16_t>{});
-    case 4: return f(TypeTag<uint32_t>{});
-    case 8: return f(TypeTag<uint64_t>{});
-    default: return f(TypeTag<Bytes16>{});
+    case 1:
+      return f(TypeTag<uint8_t>{});
+    case 2:
+      return f(TypeTag<uint16_t>{});
+    case 4:
+      return f(TypeTag<uint32_t>{});
+    case 8:
+      return f(TypeTag<uint64_t>{});
+    default:
+      return f(TypeTag<Bytes16>{});
   }
 }
 

@@ -1,5 +1,6 @@
 // Exceptions of the core. Each maps to one Python type in bind/: Error -> RuntimeError, the others
-// to the Python exception of the same name. `check(cond, parts...)` builds the message only on failure.
+// to the Python exception of the same name. `check(cond, parts...)` builds the message only on
+// failure.
 #pragma once
 #include <sstream>
 #include <stdexcept>

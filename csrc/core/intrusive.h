@@ -14,7 +14,8 @@ class RefCounted {
   virtual ~RefCounted() = default;
   void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() const noexcept {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) const_cast<RefCounted*>(this)->destroy();
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      const_cast<RefCounted*>(this)->destroy();
   }
   int64_t use_count() const noexcept { return refs_.load(std::memory_order_acquire); }
 

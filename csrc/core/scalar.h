@@ -12,7 +12,8 @@ class Scalar {
  public:
   enum class Kind : uint8_t { Bool, Int, Float, Complex };
   Scalar() : kind_(Kind::Int), i_(0) {}
-  template <class T> requires std::is_arithmetic_v<T>
+  template <class T>
+    requires std::is_arithmetic_v<T>
   Scalar(T v) {
     if constexpr (std::is_same_v<T, bool>) {
       kind_ = Kind::Bool;
@@ -37,10 +38,14 @@ class Scalar {
   // The dtype a 0-d tensor made of it would have.
   DType dtype() const {
     switch (kind_) {
-      case Kind::Bool: return DType::Bool;
-      case Kind::Int: return DType::Int64;
-      case Kind::Float: return default_dtype();
-      default: return complex_dtype(default_dtype());
+      case Kind::Bool:
+        return DType::Bool;
+      case Kind::Int:
+        return DType::Int64;
+      case Kind::Float:
+        return default_dtype();
+      default:
+        return complex_dtype(default_dtype());
     }
   }
   double to_double() const { return is_integral() ? double(i_) : d_; }
@@ -49,14 +54,19 @@ class Scalar {
   complex128_t to_complex() const { return {to_double(), is_complex() ? im_ : 0.0}; }
   template <class T>
   T to() const {
-    if constexpr (std::is_same_v<T, bool>) return to_bool();
-    else if constexpr (std::is_integral_v<T>) return T(to_int());
+    if constexpr (std::is_same_v<T, bool>)
+      return to_bool();
+    else if constexpr (std::is_integral_v<T>)
+      return T(to_int());
     else if constexpr (std::is_same_v<T, complex64_t>) {
       auto z = to_complex();
       return {float(z.real()), float(z.imag())};
-    } else if constexpr (std::is_same_v<T, complex128_t>) return to_complex();
-    else if constexpr (std::is_same_v<T, double>) return to_double();
-    else return T(float(to_double()));
+    } else if constexpr (std::is_same_v<T, complex128_t>)
+      return to_complex();
+    else if constexpr (std::is_same_v<T, double>)
+      return to_double();
+    else
+      return T(float(to_double()));
   }
   bool operator==(const Scalar& o) const {
     if (is_integral() && o.is_integral()) return i_ == o.i_;

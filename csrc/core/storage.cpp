@@ -19,19 +19,30 @@ Storage::Storage(size_t bytes, Device device) : bytes_(bytes), capacity_(bytes),
 }
 
 Storage::Storage(void* data, size_t bytes, Device device, Deleter deleter, void* context)
-    : data_(data), bytes_(bytes), capacity_(bytes), device_(device), deleter_(deleter), context_(context) {}
+    : data_(data),
+      bytes_(bytes),
+      capacity_(bytes),
+      device_(device),
+      deleter_(deleter),
+      context_(context) {}
 
 Storage::~Storage() {
-  if (deleter_) deleter_(context_, data_, bytes_);
-  else if (data_) deallocate(data_, capacity_);
+  if (deleter_)
+    deleter_(context_, data_, bytes_);
+  else if (data_)
+    deallocate(data_, capacity_);
 }
 
 void Storage::resize(size_t bytes) {
-  check(resizable(), "Trying to resize storage that is not resizable (foreign memory, or a NumPy array, a memoryview or "
+  check(resizable(),
+        "Trying to resize storage that is not resizable (foreign memory, or a NumPy array, a "
+        "memoryview or "
         "a DLPack capsule shows it)");
   if (device_.type != DeviceType::Meta) {
-    if (bytes > capacity_) grow(bytes);
-    else if (bytes < bytes_) release_pages(bytes);
+    if (bytes > capacity_)
+      grow(bytes);
+    else if (bytes < bytes_)
+      release_pages(bytes);
   }
   bytes_ = bytes;
 }
@@ -49,7 +60,8 @@ void Storage::grow(size_t bytes) {
 void Storage::release_pages(size_t from) {
   constexpr uintptr_t kPage = 4096;
   const uintptr_t start = reinterpret_cast<uintptr_t>(data_);
-  const uintptr_t first = (start + from + kPage - 1) & ~(kPage - 1), last = (start + capacity_) & ~(kPage - 1);
+  const uintptr_t first = (start + from + kPage - 1) & ~(kPage - 1),
+                  last = (start + capacity_) & ~(kPage - 1);
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 

@@ -1,5 +1,5 @@
-// Storage: a block of bytes on a device, shared by views. VersionCounter counts in-place changes and
-// remembers the last one (operator and call site) for the message of a stale saved tensor.
+// Storage: a block of bytes on a device, shared by views. VersionCounter counts in-place changes
+// and remembers the last one (operator and call site) for the message of a stale saved tensor.
 #pragma once
 #include <atomic>
 #include <cstddef>

@@ -73,8 +73,8 @@ Ref<TensorImpl> new_impl(Ref<Storage> storage, DType dtype) {
 Tensor empty(IntSpan sizes, DType dtype, Device device, MemoryFormat format) {
   if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
     size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
-    check(sizes.size() == rank, "required rank ", rank, " tensor to use ", memory_format_name(format),
-          " format");
+    check(sizes.size() == rank, "required rank ", rank, " tensor to use ",
+          memory_format_name(format), " format");
     checked_bytes(sizes, itemsize(dtype));
     return empty_strided(sizes, channels_last_strides(sizes), dtype, device);
   }
@@ -152,8 +152,9 @@ int64_t storage_extent(IntSpan sizes, IntSpan strides) {
 int64_t storage_bytes(IntSpan sizes, IntSpan strides, int64_t offset, int64_t width) {
   const int64_t extent = storage_extent(sizes, strides);
   if (extent == 0) return 0;
-  check(offset < std::numeric_limits<int64_t>::max() / 32, "Storage size calculation overflowed with sizes=", sizes,
-        ", strides=", strides, " and storage offset ", offset);
+  check(offset < std::numeric_limits<int64_t>::max() / 32,
+        "Storage size calculation overflowed with sizes=", sizes, ", strides=", strides,
+        " and storage offset ", offset);
   return (offset + extent) * width;
 }
 
@@ -210,7 +211,8 @@ Dims channels_last_strides(IntSpan sizes) {
 }
 
 bool Tensor::is_contiguous(MemoryFormat format) const {
-  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return is_contiguous();
+  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve)
+    return is_contiguous();
   int64_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
   if (dim() != rank) return false;
   Dims want = channels_last_strides(sizes());

@@ -1,6 +1,7 @@
-// Tensor: a handle to TensorImpl, which says where the elements lie (storage, offset, sizes, strides),
-// what they are (dtype, device) and carries the autograd record and the Python object as opaque
-// pointers. The class has no generated methods, so a new operator does not rebuild the world.
+// Tensor: a handle to TensorImpl, which says where the elements lie (storage, offset, sizes,
+// strides), what they are (dtype, device) and carries the autograd record and the Python object as
+// opaque pointers. The class has no generated methods, so a new operator does not rebuild the
+// world.
 #pragma once
 #include <memory>
 #include <optional>
@@ -33,7 +34,7 @@ class TensorImpl final : public RefCounted {
   bool contiguous = true;
   bool requires_grad = false;  // a leaf that asked for it, or a result with a grad_fn
   bool inference = false;
-  bool wrapped_number = false; // made from a Python number: weak in promotion
+  bool wrapped_number = false;  // made from a Python number: weak in promotion
   bool owns_pyobject = false;
   void* pyobject = nullptr;
   Ref<VersionCounter> counter;  // made on first need; shared among views
@@ -98,7 +99,8 @@ class Operand {
  public:
   Operand(const Tensor& t) : tensor_(t) {}
   Operand(const Scalar& s) : scalar_(s) {}
-  template <class T> requires std::is_arithmetic_v<T>
+  template <class T>
+    requires std::is_arithmetic_v<T>
   Operand(T v) : scalar_(v) {}
   bool is_tensor() const { return tensor_.defined(); }
   const Tensor& tensor() const { return tensor_; }
@@ -122,7 +124,8 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device 
 Tensor empty_like(const Tensor& like, std::optional<DType> dtype = {});
 // Another view of the same storage, sharing its version counter; not recorded by autograd.
 Tensor alias(const Tensor& base, IntSpan sizes, IntSpan strides, int64_t offset);
-Tensor from_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
+Tensor from_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset,
+                    DType dtype);
 
 // The counter of a tensor, made on first need.
 VersionCounter& version_counter(const Tensor& t);

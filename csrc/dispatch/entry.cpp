@@ -22,7 +22,8 @@ void OpEntry::missing(Device d, DType dtype) const {
   fail<NotImplementedError>("Could not run '", name, "' with arguments on the device '",
                             device_name(d.type), "' (dtype ", info(dtype).name,
                             "): no kernel is registered for it. Move the tensors to a device that "
-                            "has one (cpu), or register a kernel for '", device_name(d.type), "'");
+                            "has one (cpu), or register a kernel for '",
+                            device_name(d.type), "'");
 }
 
 OpEntry* first_entry() { return list_head(); }
@@ -42,8 +43,8 @@ void DeviceCheck::mixed(const Tensor& t, const char* argument) {
     return;
   }
   fail(op_, ": Expected all tensors to be on the same device, but found at least two devices, ",
-       first_->device(), " (argument '", first_name_, "') and ", t.device(), " (argument '", argument,
-       "')!");
+       first_->device(), " (argument '", first_name_, "') and ", t.device(), " (argument '",
+       argument, "')!");
 }
 
 }  // namespace flambeau

@@ -9,7 +9,7 @@
 namespace flambeau {
 
 struct OpEntry {
-  const char* name;     // name or name_overload
+  const char* name;  // name or name_overload
   const char* schema;
   const char* family;
   // Function pointers of the operator's own C++ type, by device: functional and in-place/out form.
@@ -43,6 +43,9 @@ class DeviceCheck {
       seen_ = true;
     } else if (t->device.type != (*first_).device().type) [[unlikely]] {
       mixed(t, argument);
+    } else if (first_->dim() == 0) {
+      first_ = &t;  // one with dimensions speaks for the device
+      first_name_ = argument;
     }
   }
   void add(const OptTensor& t, const char* argument) {

@@ -1,4 +1,5 @@
-// C++ operators on tensors, for formulas and composites. Included at the end of the generated ops/all.h.
+// C++ operators on tensors, for formulas and composites. Included at the end of the generated
+// ops/all.h.
 #pragma once
 #include "core/tensor.h"
 
@@ -9,15 +10,27 @@ Tensor operator-(const Tensor& a, const Operand& b);
 Tensor operator*(const Tensor& a, const Operand& b);
 Tensor operator/(const Tensor& a, const Operand& b);
 Tensor operator-(const Tensor& a);
-template <class T> requires std::is_arithmetic_v<T>
-Tensor operator+(T a, const Tensor& b) { return b + Operand(a); }
-template <class T> requires std::is_arithmetic_v<T>
-Tensor operator*(T a, const Tensor& b) { return b * Operand(a); }
-template <class T> requires std::is_arithmetic_v<T>
-Tensor operator-(T a, const Tensor& b) { return -b + Operand(a); }
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor operator+(T a, const Tensor& b) {
+  return b + Operand(a);
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor operator*(T a, const Tensor& b) {
+  return b * Operand(a);
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor operator-(T a, const Tensor& b) {
+  return -b + Operand(a);
+}
 Tensor reciprocal_times(const Tensor& b, const Scalar& a);
-template <class T> requires std::is_arithmetic_v<T>
-Tensor operator/(T a, const Tensor& b) { return reciprocal_times(b, Scalar(a)); }
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor operator/(T a, const Tensor& b) {
+  return reciprocal_times(b, Scalar(a));
+}
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return b * Operand(a); }
 inline Tensor operator-(const Scalar& a, const Tensor& b) { return -b + Operand(a); }
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return b + Operand(a); }
@@ -25,8 +38,12 @@ inline Tensor operator+(const Scalar& a, const Tensor& b) { return b + Operand(a
 // Autocast: the arguments of an operator in the dtype its policy asks for.
 Tensor autocast_lower(const Tensor& t);
 Tensor autocast_float32(const Tensor& t);
-inline OptTensor autocast_lower(const OptTensor& t) { return t ? OptTensor(autocast_lower(*t)) : t; }
-inline OptTensor autocast_float32(const OptTensor& t) { return t ? OptTensor(autocast_float32(*t)) : t; }
+inline OptTensor autocast_lower(const OptTensor& t) {
+  return t ? OptTensor(autocast_lower(*t)) : t;
+}
+inline OptTensor autocast_float32(const OptTensor& t) {
+  return t ? OptTensor(autocast_float32(*t)) : t;
+}
 TensorList autocast_widest(const TensorList& list);
 
 }  // namespace flambeau

@@ -1,5 +1,5 @@
-// Result dtypes: tensors with dimensions outrank 0-d tensors, which outrank Python numbers, within a
-// category; a higher category always wins (PyTorch's rule).
+// Result dtypes: tensors with dimensions outrank 0-d tensors, which outrank Python numbers, within
+// a category; a higher category always wins (PyTorch's rule).
 #pragma once
 #include <vector>
 
@@ -10,14 +10,19 @@ namespace flambeau {
 class ResultType {
  public:
   void add(const Tensor& t) {
-    if (t->wrapped_number) add_to(number_, has_number_, t.dtype() == DType::Float64 ? default_dtype() : t.dtype());
-    else if (t.dim() == 0) add_to(zero_, has_zero_, t.dtype());
-    else add_to(dim_, has_dim_, t.dtype());
+    if (t->wrapped_number)
+      add_to(number_, has_number_, t.dtype() == DType::Float64 ? default_dtype() : t.dtype());
+    else if (t.dim() == 0)
+      add_to(zero_, has_zero_, t.dtype());
+    else
+      add_to(dim_, has_dim_, t.dtype());
   }
   void add(const Scalar& s) { add_to(number_, has_number_, s.dtype()); }
   void add(const Operand& o) {
-    if (o.is_tensor()) add(o.tensor());
-    else add(o.scalar());
+    if (o.is_tensor())
+      add(o.tensor());
+    else
+      add(o.scalar());
   }
   DType get() const {
     DType t = has_dim_ ? dim_ : DType::Bool;
@@ -38,7 +43,9 @@ class ResultType {
   // `low` matters only when its category is higher
   static DType combine(DType high, DType low) {
     if (category(low) <= category(high)) return high;
-    if (category(low) == Category::Complex && is_floating(high)) return promote(high, DType::Complex64) == DType::Complex128 ? DType::Complex128 : complex_dtype(high);
+    if (category(low) == Category::Complex && is_floating(high))
+      return promote(high, DType::Complex64) == DType::Complex128 ? DType::Complex128
+                                                                  : complex_dtype(high);
     return promote(high, low);
   }
   DType dim_{}, zero_{}, number_{};

@@ -7,7 +7,7 @@ namespace flambeau {
 struct ThreadState {
   bool grad_mode = true;
   bool inference_mode = false;
-  bool autocast = false;           // set while the autocast policy applies
+  bool autocast = false;  // set while the autocast policy applies
   DType autocast_dtype = DType::BFloat16;
 };
 

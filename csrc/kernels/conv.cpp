@@ -1,5 +1,5 @@
-// The three passes of convolution: float32 by oneDNN where it has a kernel, everything else by gemm on unfolded input
-// (im2col), for any rank up to three.
+// The three passes of convolution: float32 by oneDNN where it has a kernel, everything else by gemm
+// on unfolded input (im2col), for any rank up to three.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,8 @@ namespace {
 
 using Geometry = ConvGeometry;
 
-Geometry geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
+Geometry geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpan padding, IntSpan dilation,
+                  int64_t groups) {
   Geometry g;
   size_t rank = input.size() - 2, lead = 3 - rank;
   g.batch = input[0];
@@ -32,7 +33,8 @@ Geometry geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpan padding
       g.padding[d] = padding[k];
       g.dilation[d] = dilation[k];
     }
-    g.out[d] = (g.in[d] + 2 * g.padding[d] - g.dilation[d] * (g.kernel[d] - 1) - 1) / g.stride[d] + 1;
+    g.out[d] =
+        (g.in[d] + 2 * g.padding[d] - g.dilation[d] * (g.kernel[d] - 1) - 1) / g.stride[d] + 1;
   }
   return g;
 }
@@ -59,7 +61,8 @@ void fold_rows(const Geometry& g, T* image, T* columns, int64_t row_begin, int64
   const int64_t taps = g.kernel_size(), out_size = g.out_size();
   for (int64_t row = row_begin; row < row_end; row++) {
     int64_t channel = row / taps, tap = row % taps;
-    int64_t kz = tap / (g.kernel[1] * g.kernel[2]), ky = tap / g.kernel[2] % g.kernel[1], kx = tap % g.kernel[2];
+    int64_t kz = tap / (g.kernel[1] * g.kernel[2]), ky = tap / g.kernel[2] % g.kernel[1],
+            kx = tap % g.kernel[2];
     int64_t z0, z1, y0, y1, x0, x1;
     valid_range(g, 0, kz, z0, z1);
     valid_range(g, 1, ky, y0, y1);
@@ -69,12 +72,15 @@ void fold_rows(const Geometry& g, T* image, T* columns, int64_t row_begin, int64
     if constexpr (Unfold) std::fill(line, line + out_size, T(0));
     for (int64_t z = z0; z < z1; z++)
       for (int64_t y = y0; y < y1; y++) {
-        int64_t iz = z * g.stride[0] + kz * g.dilation[0] - g.padding[0], iy = y * g.stride[1] + ky * g.dilation[1] - g.padding[1];
+        int64_t iz = z * g.stride[0] + kz * g.dilation[0] - g.padding[0],
+                iy = y * g.stride[1] + ky * g.dilation[1] - g.padding[1];
         T* source = plane + (iz * g.in[1] + iy) * g.in[2] + kx * g.dilation[2] - g.padding[2];
         T* target = line + (z * g.out[1] + y) * g.out[2];
         if constexpr (Unfold) {
-          if (g.stride[2] == 1) std::copy(source + x0, source + x1, target + x0);
-          else for (int64_t x = x0; x < x1; x++) target[x] = source[x * g.stride[2]];
+          if (g.stride[2] == 1)
+            std::copy(source + x0, source + x1, target + x0);
+          else
+            for (int64_t x = x0; x < x1; x++) target[x] = source[x * g.stride[2]];
         } else {
           for (int64_t x = x0; x < x1; x++) source[x * g.stride[2]] += target[x];
         }
@@ -83,7 +89,8 @@ void fold_rows(const Geometry& g, T* image, T* columns, int64_t row_begin, int64
 }
 
 void check_dtype(const char* op, const Tensor& a, const Tensor& b) {
-  check(a.dtype() == b.dtype(), "Input type (", a.dtype(), ") and weight type (", b.dtype(), ") should be the same (", op, ")");
+  check(a.dtype() == b.dtype(), "Input type (", a.dtype(), ") and weight type (", b.dtype(),
+        ") should be the same (", op, ")");
 }
 
 // Kernels exist for floats and integers; complex convolutions are made of real ones.
@@ -91,8 +98,10 @@ template <class F>
 void visit_real(DType t, const char* op, F&& f) {
   visit(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) f(tag);
-    else fail<NotImplementedError>("\"", op, "\" not implemented for '", info(t).name, "'");
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      f(tag);
+    else
+      fail<NotImplementedError>("\"", op, "\" not implemented for '", info(t).name, "'");
   });
 }
 
@@ -128,16 +137,20 @@ Tensor laid_out(const Tensor& t, MemoryFormat format) {
   return out;
 }
 // Filters may have any strides that reach every element once.
-Tensor dense(const Tensor& w) { return is_non_overlapping_and_dense(w.sizes(), w.strides()) ? w : contiguous_of(w); }
+Tensor dense(const Tensor& w) {
+  return is_non_overlapping_and_dense(w.sizes(), w.strides()) ? w : contiguous_of(w);
+}
 
-// The outputs that a given gradient has: fewer than the geometry says, after output padding of a transposed convolution.
+// The outputs that a given gradient has: fewer than the geometry says, after output padding of a
+// transposed convolution.
 void use_outputs(Geometry& g, const Tensor& grad) {
   const size_t rank = size_t(grad.dim()) - 2;
   for (size_t d = 0; d < rank; d++) g.out[d + 3 - rank] = grad.sizes()[d + 2];
 }
 
 template <class T>
-void forward_gemm(const Geometry& g, const Tensor& x, const Tensor& w, const Tensor* bias, const Tensor& y) {
+void forward_gemm(const Geometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
+                  const Tensor& y) {
   const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size();
   each_image<T>(g, [&](int64_t n, T* columns, bool serial) {
     for (int64_t j = 0; j < g.groups; j++) {
@@ -145,13 +158,18 @@ void forward_gemm(const Geometry& g, const Tensor& x, const Tensor& w, const Ten
       T* unfolded = image;
       if (!g.pointwise()) {
         unfolded = columns;
-        if (serial) fold_rows<T, true>(g, image, columns, 0, k);
-        else parallel_for(k, std::max<int64_t>(1, 16384 / l), [&](int64_t a, int64_t b) { fold_rows<T, true>(g, image, columns, a, b); });
+        if (serial)
+          fold_rows<T, true>(g, image, columns, 0, k);
+        else
+          parallel_for(k, std::max<int64_t>(1, 16384 / l),
+                       [&](int64_t a, int64_t b) { fold_rows<T, true>(g, image, columns, a, b); });
       }
       T* to = y.data<T>() + (n * g.out_channels + j * channels) * l;
       if (bias)
-        for (int64_t c = 0; c < channels; c++) std::fill_n(to + c * l, l, bias->data<T>()[j * channels + c]);
-      gemm(y.dtype(), channels, l, k, {w.data<T>() + j * channels * k, k, 1}, {unfolded, l, 1}, to, l, bias != nullptr, serial);
+        for (int64_t c = 0; c < channels; c++)
+          std::fill_n(to + c * l, l, bias->data<T>()[j * channels + c]);
+      gemm(y.dtype(), channels, l, k, {w.data<T>() + j * channels * k, k, 1}, {unfolded, l, 1}, to,
+           l, bias != nullptr, serial);
     }
   });
 }
@@ -165,22 +183,30 @@ void input_grad_gemm(const Geometry& g, const Tensor& dy, const Tensor& w, const
     for (int64_t j = 0; j < g.groups; j++) {
       T* image = dx.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
       T* target = g.pointwise() ? image : columns;
-      gemm(dx.dtype(), k, l, channels, {w.data<T>() + j * channels * k, 1, k}, {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, target, l, false, serial);
+      gemm(dx.dtype(), k, l, channels, {w.data<T>() + j * channels * k, 1, k},
+           {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, target, l, false,
+           serial);
       if (g.pointwise()) continue;
       // rows of one channel add into the same plane: whole channels are shared out
       const int64_t taps = g.kernel_size(), planes = g.in_channels / g.groups;
-      if (serial) fold_rows<T, false>(g, image, columns, 0, k);
-      else parallel_for(planes, 1, [&](int64_t a, int64_t b) { fold_rows<T, false>(g, image, columns, a * taps, b * taps); });
+      if (serial)
+        fold_rows<T, false>(g, image, columns, 0, k);
+      else
+        parallel_for(planes, 1, [&](int64_t a, int64_t b) {
+          fold_rows<T, false>(g, image, columns, a * taps, b * taps);
+        });
     }
   });
 }
 
 template <class T>
 void weight_grad_gemm(const Geometry& g, const Tensor& dy, const Tensor& x, const Tensor& dw) {
-  const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size(), weights = dw.numel();
+  const int64_t channels = g.out_channels / g.groups, k = g.columns(), l = g.out_size(),
+                weights = dw.numel();
   std::fill_n(dw.data<T>(), weights, T(0));
   if (l == 0 || g.batch == 0) return;
-  // images in a fixed number of blocks with a sum each, added in order: the same for any number of threads
+  // images in a fixed number of blocks with a sum each, added in order: the same for any number of
+  // threads
   const int64_t blocks = std::min<int64_t>(g.batch, 8), per_block = (g.batch + blocks - 1) / blocks;
   std::vector<T> sums(size_t(blocks > 1 ? blocks * weights : 0), T(0));
   auto run = [&](int64_t begin, int64_t end) {
@@ -189,10 +215,13 @@ void weight_grad_gemm(const Geometry& g, const Tensor& dy, const Tensor& x, cons
       T* sum = blocks > 1 ? sums.data() + b * weights : dw.data<T>();
       for (int64_t n = b * per_block; n < std::min(g.batch, (b + 1) * per_block); n++)
         for (int64_t j = 0; j < g.groups; j++) {
-          T* image = x.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
+          T* image =
+              x.data<T>() + (n * g.in_channels + j * (g.in_channels / g.groups)) * g.in_size();
           T* unfolded = image;
           if (!g.pointwise()) fold_rows<T, true>(g, image, unfolded = columns.data(), 0, k);
-          gemm(dw.dtype(), channels, k, l, {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, {unfolded, 1, l}, sum + j * channels * k, k, true, blocks > 1);
+          gemm(dw.dtype(), channels, k, l,
+               {dy.data<T>() + (n * g.out_channels + j * channels) * l, l, 1}, {unfolded, 1, l},
+               sum + j * channels * k, k, true, blocks > 1);
         }
     }
   };
@@ -205,11 +234,13 @@ void weight_grad_gemm(const Geometry& g, const Tensor& dy, const Tensor& x, cons
 
 // Runs one pass in the compute dtype: `a`, `b` are the known operands, `out` the computed one.
 template <class Fast, class Slow>
-Tensor run_pass(const char* op, const Dims& sizes, const Tensor& a, const Tensor& b, Fast&& fast, Slow&& slow) {
+Tensor run_pass(const char* op, const Dims& sizes, const Tensor& a, const Tensor& b, Fast&& fast,
+                Slow&& slow) {
   check_dtype(op, a, b);
   const DType t = info(a.dtype()).compute;
   MemoryFormat format = common_format(a, b);
-  if (sizes.size() != (format == MemoryFormat::ChannelsLast3d ? 5u : 4u)) format = MemoryFormat::Contiguous;
+  if (sizes.size() != (format == MemoryFormat::ChannelsLast3d ? 5u : 4u))
+    format = MemoryFormat::Contiguous;
   if (a.is_meta()) return flambeau::empty(sizes, a.dtype(), a.device(), format);
   Tensor out = flambeau::empty(sizes, t, a.device(), format);
   if (out.numel() == 0) return cast_of(out, a.dtype());
@@ -225,35 +256,57 @@ Tensor run_pass(const char* op, const Dims& sizes, const Tensor& a, const Tensor
 
 }  // namespace
 
-Tensor conv_forward(const Tensor& self, const Tensor& weight, const OptTensor& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+Tensor conv_forward(const Tensor& self, const Tensor& weight, const OptTensor& bias,
+                    const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
   const Geometry g = geometry(self.sizes(), weight.sizes(), stride, padding, dilation, groups);
   const int rank = int(self.dim()) - 2;
-  const OptTensor b = bias && !self.is_meta() ? OptTensor(contiguous_of(cast_of(*bias, info(self.dtype()).compute))) : std::nullopt;
+  const OptTensor b = bias && !self.is_meta()
+                          ? OptTensor(contiguous_of(cast_of(*bias, info(self.dtype()).compute)))
+                          : std::nullopt;
   const Tensor* add = b ? &*b : nullptr;
   return run_pass(
       "conv_forward", output_sizes(g, size_t(rank)), self, weight,
-      [&](const Tensor& x, const Tensor& w, const Tensor& y, MemoryFormat f) { return g.batch && g.columns() && onednn_conv(ConvPass::Output, g, rank, laid_out(x, f), dense(w), add, y); },
-      [&](auto tag, const Tensor& x, const Tensor& w, const Tensor& y) { forward_gemm<typename decltype(tag)::type>(g, x, w, add, y); });
+      [&](const Tensor& x, const Tensor& w, const Tensor& y, MemoryFormat f) {
+        return g.batch && g.columns() &&
+               onednn_conv(ConvPass::Output, g, rank, laid_out(x, f), dense(w), add, y);
+      },
+      [&](auto tag, const Tensor& x, const Tensor& w, const Tensor& y) {
+        forward_gemm<typename decltype(tag)::type>(g, x, w, add, y);
+      });
 }
 
-Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, const Dims& size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, const Dims& size,
+                       const Dims& stride, const Dims& padding, const Dims& dilation,
+                       int64_t groups) {
   Geometry g = geometry(size, weight.sizes(), stride, padding, dilation, groups);
   use_outputs(g, grad);
   const int rank = int(grad.dim()) - 2;
   return run_pass(
       "conv_input_grad", size, grad, weight,
-      [&](const Tensor& dy, const Tensor& w, const Tensor& dx, MemoryFormat f) { return dy.numel() && onednn_conv(ConvPass::Input, g, rank, dx, dense(w), nullptr, laid_out(dy, f)); },
-      [&](auto tag, const Tensor& dy, const Tensor& w, const Tensor& dx) { input_grad_gemm<typename decltype(tag)::type>(g, dy, w, dx); });
+      [&](const Tensor& dy, const Tensor& w, const Tensor& dx, MemoryFormat f) {
+        return dy.numel() &&
+               onednn_conv(ConvPass::Input, g, rank, dx, dense(w), nullptr, laid_out(dy, f));
+      },
+      [&](auto tag, const Tensor& dy, const Tensor& w, const Tensor& dx) {
+        input_grad_gemm<typename decltype(tag)::type>(g, dy, w, dx);
+      });
 }
 
-Tensor conv_weight_grad(const Tensor& grad, const Tensor& self, const Dims& size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+Tensor conv_weight_grad(const Tensor& grad, const Tensor& self, const Dims& size,
+                        const Dims& stride, const Dims& padding, const Dims& dilation,
+                        int64_t groups) {
   Geometry g = geometry(self.sizes(), size, stride, padding, dilation, groups);
   use_outputs(g, grad);
   const int rank = int(grad.dim()) - 2;
   return run_pass(
       "conv_weight_grad", size, grad, self,
-      [&](const Tensor& dy, const Tensor& x, const Tensor& dw, MemoryFormat f) { return dy.numel() && onednn_conv(ConvPass::Weight, g, rank, laid_out(x, f), dw, nullptr, laid_out(dy, f)); },
-      [&](auto tag, const Tensor& dy, const Tensor& x, const Tensor& dw) { weight_grad_gemm<typename decltype(tag)::type>(g, dy, x, dw); });
+      [&](const Tensor& dy, const Tensor& x, const Tensor& dw, MemoryFormat f) {
+        return dy.numel() &&
+               onednn_conv(ConvPass::Weight, g, rank, laid_out(x, f), dw, nullptr, laid_out(dy, f));
+      },
+      [&](auto tag, const Tensor& dy, const Tensor& x, const Tensor& dw) {
+        weight_grad_gemm<typename decltype(tag)::type>(g, dy, x, dw);
+      });
 }
 
 }  // namespace flambeau::kernels

@@ -11,7 +11,9 @@ struct ConvGeometry {
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
   int64_t kernel_size() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t columns() const { return in_channels / groups * kernel_size(); }
-  double flops() const { return 2.0 * double(batch * out_channels * out_size()) * double(columns()); }
+  double flops() const {
+    return 2.0 * double(batch * out_channels * out_size()) * double(columns());
+  }
   // The unfolded input is the input itself.
   bool pointwise() const {
     for (int d = 0; d < 3; d++)
@@ -23,8 +25,10 @@ struct ConvGeometry {
 // Which operand of the bilinear map is computed.
 enum class ConvPass : uint8_t { Output, Input, Weight };
 
-// Computes one operand (float32, laid out contiguously or channels-last) from the other two. `bias` may be null. False
-// when the library is absent, switched off by FLAMBEAU_NO_ONEDNN, or has no kernel for the shape.
-bool onednn_conv(ConvPass pass, const ConvGeometry& g, int rank, const Tensor& x, const Tensor& w, const Tensor* bias, const Tensor& y);
+// Computes one operand (float32, laid out contiguously or channels-last) from the other two. `bias`
+// may be null. False when the library is absent, switched off by FLAMBEAU_NO_ONEDNN, or has no
+// kernel for the shape.
+bool onednn_conv(ConvPass pass, const ConvGeometry& g, int rank, const Tensor& x, const Tensor& w,
+                 const Tensor* bias, const Tensor& y);
 
 }  // namespace flambeau

@@ -6,30 +6,42 @@ namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 namespace {
 
-struct HalfBits { uint16_t bits; };
-struct BFloat16Bits { uint16_t bits; };
+struct HalfBits {
+  uint16_t bits;
+};
+struct BFloat16Bits {
+  uint16_t bits;
+};
 
 template <class T>
-FLAMBEAU_INLINE T load(T v) { return v; }
+FLAMBEAU_INLINE T load(T v) {
+  return v;
+}
 FLAMBEAU_INLINE float load(HalfBits v) { return half_to_float(v.bits); }
 FLAMBEAU_INLINE float load(BFloat16Bits v) { return bfloat16_to_float(v.bits); }
 
 template <class To, class From>
 struct Cast {
   FLAMBEAU_INLINE To apply(From x) {
-    if constexpr (__is_same(To, bool)) return x != From(0);
-    else if constexpr (__is_same(To, HalfBits)) return {float_to_half(float(x))};
-    else if constexpr (__is_same(To, BFloat16Bits)) return {float_to_bfloat16(float(x))};
+    if constexpr (__is_same(To, bool))
+      return x != From(0);
+    else if constexpr (__is_same(To, HalfBits))
+      return {float_to_half(float(x))};
+    else if constexpr (__is_same(To, BFloat16Bits))
+      return {float_to_bfloat16(float(x))};
     else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4)
       return To(int32_t(x));  // wraps, as going through a wider integer does
-    else return To(x);
+    else
+      return To(x);
   }
 };
 template <class To, class P>
 struct Cast<To, Complex<P>> {
   FLAMBEAU_INLINE To apply(Complex<P> z) {
-    if constexpr (__is_same(To, bool)) return z.re != 0 || z.im != 0;
-    else return Cast<To, P>::apply(z.re);
+    if constexpr (__is_same(To, bool))
+      return z.re != 0 || z.im != 0;
+    else
+      return Cast<To, P>::apply(z.re);
   }
 };
 template <class Q, class From>
@@ -58,18 +70,20 @@ void convert(void* out_bytes, const void* const* in, int64_t n, const void*) {
   }
 }
 
-#define ROW(To)                                                                                     \
-  {convert<To, bool>, convert<To, uint8_t>, convert<To, int8_t>, convert<To, int16_t>,              \
-   convert<To, int32_t>, convert<To, int64_t>, convert<To, HalfBits>, convert<To, BFloat16Bits>,    \
-   convert<To, float>, convert<To, double>, convert<To, Complex<float>>, convert<To, Complex<double>>}
+#define ROW(To)                                                              \
+  {convert<To, bool>,     convert<To, uint8_t>,        convert<To, int8_t>,  \
+   convert<To, int16_t>,  convert<To, int32_t>,        convert<To, int64_t>, \
+   convert<To, HalfBits>, convert<To, BFloat16Bits>,   convert<To, float>,   \
+   convert<To, double>,   convert<To, Complex<float>>, convert<To, Complex<double>>}
 
 }  // namespace
 
 // [to][from]
 extern const LoopFn convert_table[kNumDTypes][kNumDTypes];
 const LoopFn convert_table[kNumDTypes][kNumDTypes] = {
-    ROW(bool), ROW(uint8_t), ROW(int8_t), ROW(int16_t), ROW(int32_t), ROW(int64_t),
-    ROW(HalfBits), ROW(BFloat16Bits), ROW(float), ROW(double), ROW(Complex<float>), ROW(Complex<double>)};
+    ROW(bool),    ROW(uint8_t), ROW(int8_t),         ROW(int16_t),
+    ROW(int32_t), ROW(int64_t), ROW(HalfBits),       ROW(BFloat16Bits),
+    ROW(float),   ROW(double),  ROW(Complex<float>), ROW(Complex<double>)};
 
 }  // namespace FLAMBEAU_TARGET_NS
 }  // namespace flambeau

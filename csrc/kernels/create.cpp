@@ -13,15 +13,19 @@ namespace {
 Device device_or_cpu(std::optional<Device> d) { return d.value_or(Device{}); }
 DType dtype_or_default(std::optional<DType> t) { return t.value_or(default_dtype()); }
 void check_sizes(const char* op, IntSpan size) {
-  for (int64_t s : size) check(s >= 0, op, ": Trying to create tensor with negative dimension ", s, ": ", size);
+  for (int64_t s : size)
+    check(s >= 0, op, ": Trying to create tensor with negative dimension ", s, ": ", size);
 }
 }  // namespace
 
-Tensor empty(const Dims& size, std::optional<DType> dtype, std::optional<Device> device, std::optional<MemoryFormat> format) {
+Tensor empty(const Dims& size, std::optional<DType> dtype, std::optional<Device> device,
+             std::optional<MemoryFormat> format) {
   check_sizes("empty", size);
-  return flambeau::empty(size, dtype_or_default(dtype), device_or_cpu(device), format.value_or(MemoryFormat::Contiguous));
+  return flambeau::empty(size, dtype_or_default(dtype), device_or_cpu(device),
+                         format.value_or(MemoryFormat::Contiguous));
 }
-Tensor empty_strided(const Dims& size, const Dims& stride, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor empty_strided(const Dims& size, const Dims& stride, std::optional<DType> dtype,
+                     std::optional<Device> device) {
   check_sizes("empty_strided", size);
   return flambeau::empty_strided(size, stride, dtype_or_default(dtype), device_or_cpu(device));
 }
@@ -37,7 +41,8 @@ Tensor ones(const Dims& size, std::optional<DType> dtype, std::optional<Device> 
   fill_kernel(out, 1);
   return out;
 }
-Tensor full(const Dims& size, const Scalar& value, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor full(const Dims& size, const Scalar& value, std::optional<DType> dtype,
+            std::optional<Device> device) {
   check_sizes("full", size);
   check_fits(value, dtype.value_or(value.dtype()));
   Tensor out = flambeau::empty(size, dtype.value_or(value.dtype()), device_or_cpu(device));
@@ -45,33 +50,41 @@ Tensor full(const Dims& size, const Scalar& value, std::optional<DType> dtype, s
   return out;
 }
 
-static Tensor like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, std::optional<MemoryFormat> format) {
+static Tensor like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                   std::optional<MemoryFormat> format) {
   DType t = dtype.value_or(self.dtype());
   Device d = device.value_or(self.device());
   MemoryFormat f = format.value_or(MemoryFormat::Preserve);
-  if (f != MemoryFormat::Preserve || self.is_contiguous()) return flambeau::empty(self.sizes(), t, d, f);
-  return flambeau::empty_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), t, d);
+  if (f != MemoryFormat::Preserve || self.is_contiguous())
+    return flambeau::empty(self.sizes(), t, d, f);
+  return flambeau::empty_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), t,
+                                 d);
 }
-Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, std::optional<MemoryFormat> format) {
+Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                  std::optional<MemoryFormat> format) {
   return like(self, dtype, device, format);
 }
-Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, std::optional<MemoryFormat> format) {
+Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                  std::optional<MemoryFormat> format) {
   Tensor out = like(self, dtype, device, format);
   fill_kernel(out, 0);
   return out;
 }
-Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, std::optional<MemoryFormat> format) {
+Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                 std::optional<MemoryFormat> format) {
   Tensor out = like(self, dtype, device, format);
   fill_kernel(out, 1);
   return out;
 }
-Tensor full_like(const Tensor& self, const Scalar& value, std::optional<DType> dtype, std::optional<Device> device, std::optional<MemoryFormat> format) {
+Tensor full_like(const Tensor& self, const Scalar& value, std::optional<DType> dtype,
+                 std::optional<Device> device, std::optional<MemoryFormat> format) {
   Tensor out = like(self, dtype, device, format);
   fill_kernel(out, value);
   return out;
 }
 
-// ---- ranges --------------------------------------------------------------------------------------------
+// ---- ranges
+// --------------------------------------------------------------------------------------------
 
 namespace {
 DType range_dtype(const Scalar& a, const Scalar& b, const Scalar& c, std::optional<DType> dtype) {
@@ -93,14 +106,17 @@ void fill_by_index(const Tensor& out, F&& f) {
   if (!wide.is_same(out)) copy_kernel(out, wide);
 }
 
-Tensor range_of(const char* op, const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device, bool inclusive) {
+Tensor range_of(const char* op, const Scalar& start, const Scalar& end, const Scalar& step,
+                std::optional<DType> dtype, std::optional<Device> device, bool inclusive) {
   DType t = range_dtype(start, end, step, dtype);
   double a = start.to_double(), b = end.to_double(), s = step.to_double();
   check(s != 0, "step must be nonzero (", op, ")");
   check(std::isfinite(a) && std::isfinite(b), "unsupported range: ", a, " -> ", b);
-  check((s > 0 && b >= a) || (s < 0 && b <= a), "upper bound and lower bound inconsistent with step sign");
+  check((s > 0 && b >= a) || (s < 0 && b <= a),
+        "upper bound and lower bound inconsistent with step sign");
   double count;
-  if (is_integral(t) && start.is_integral() && end.is_integral() && step.is_integral() && !inclusive) {
+  if (is_integral(t) && start.is_integral() && end.is_integral() && step.is_integral() &&
+      !inclusive) {
     int64_t n = end.to_int() - start.to_int(), k = step.to_int();
     count = double((n + k - (k > 0 ? 1 : -1)) / k);
   } else {
@@ -110,7 +126,13 @@ Tensor range_of(const char* op, const Scalar& start, const Scalar& end, const Sc
   Tensor out = flambeau::empty(Dims{int64_t(count)}, t, device_or_cpu(device));
   if (is_integral(t) && start.is_integral() && step.is_integral()) {
     int64_t i0 = start.to_int(), k = step.to_int();
-    fill_by_index(out, [&](int64_t i, auto e) { using E = decltype(e); if constexpr (std::is_integral_v<E>) return int64_t(i0 + i * k); else return double(i0 + i * k); });
+    fill_by_index(out, [&](int64_t i, auto e) {
+      using E = decltype(e);
+      if constexpr (std::is_integral_v<E>)
+        return int64_t(i0 + i * k);
+      else
+        return double(i0 + i * k);
+    });
   } else if (is_integral(t)) {
     int64_t i0 = int64_t(a), k = int64_t(s);
     fill_by_index(out, [&](int64_t i, auto) { return double(i0 + i * k); });
@@ -121,37 +143,50 @@ Tensor range_of(const char* op, const Scalar& start, const Scalar& end, const Sc
 }
 }  // namespace
 
-Tensor arange_start(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
-  check<NotImplementedError>(!dtype || *dtype != DType::Bool, "\"arange_cpu\" not implemented for 'Bool'");
+Tensor arange_start(const Scalar& start, const Scalar& end, const Scalar& step,
+                    std::optional<DType> dtype, std::optional<Device> device) {
+  check<NotImplementedError>(!dtype || *dtype != DType::Bool,
+                             "\"arange_cpu\" not implemented for 'Bool'");
   return range_of("arange", start, end, step, dtype, device, false);
 }
-Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype,
+             std::optional<Device> device) {
   return range_of("range", start, end, step, dtype.value_or(default_dtype()), device, true);
 }
 
 namespace {
 Scalar endpoint(const Operand& o, const char* op) {
   if (!o.is_tensor()) return o.scalar();
-  check(o.tensor().dim() == 0, op, " only supports 0-dimensional start and end tensors, but got start with ", o.tensor().dim(), " dimension(s).");
+  check(o.tensor().dim() == 0, op,
+        " only supports 0-dimensional start and end tensors, but got start with ", o.tensor().dim(),
+        " dimension(s).");
   return ops::item(o.tensor());
 }
 template <class F>
-Tensor spaced(const char* op, const Operand& start, const Operand& end, int64_t steps, std::optional<DType> dtype, std::optional<Device> device, F&& f) {
+Tensor spaced(const char* op, const Operand& start, const Operand& end, int64_t steps,
+              std::optional<DType> dtype, std::optional<Device> device, F&& f) {
   check(steps >= 0, "number of steps must be non-negative");
   Scalar a = endpoint(start, op), b = endpoint(end, op);
   bool complex_ends = a.is_complex() || b.is_complex();
   DType t = dtype.value_or(complex_ends ? complex_dtype(default_dtype()) : default_dtype());
-  check(!complex_ends || is_complex(t), op, "(): inferred dtype ", complex_dtype(default_dtype()), " can't be safely cast to passed dtype ", t);
+  check(!complex_ends || is_complex(t), op, "(): inferred dtype ", complex_dtype(default_dtype()),
+        " can't be safely cast to passed dtype ", t);
   Tensor out = flambeau::empty(Dims{steps}, t, device_or_cpu(device));
   if (out.is_meta() || steps == 0) return out;
   if (is_complex(t)) {
-    complex128_t x = a.to_complex(), y = b.to_complex(), step = steps > 1 ? (y - x) / double(steps - 1) : 0.0;
-    fill_by_index(out, [&](int64_t i, auto e) { using E = decltype(e);
+    complex128_t x = a.to_complex(), y = b.to_complex(),
+                 step = steps > 1 ? (y - x) / double(steps - 1) : 0.0;
+    fill_by_index(out, [&](int64_t i, auto e) {
+      using E = decltype(e);
       complex128_t v = i < steps / 2 ? x + step * double(i) : y - step * double(steps - 1 - i);
       v = f(steps == 1 ? x : v);
-      if constexpr (std::is_same_v<E, complex64_t>) return complex64_t(float(v.real()), float(v.imag()));
-      else if constexpr (std::is_same_v<E, complex128_t>) return v;
-      else return v.real(); });
+      if constexpr (std::is_same_v<E, complex64_t>)
+        return complex64_t(float(v.real()), float(v.imag()));
+      else if constexpr (std::is_same_v<E, complex128_t>)
+        return v;
+      else
+        return v.real();
+    });
     return out;
   }
   double x = a.to_double(), y = b.to_double();
@@ -159,8 +194,11 @@ Tensor spaced(const char* op, const Operand& start, const Operand& end, int64_t 
     // the steps are float32 as the result is
     float xf = float(x), yf = float(y), step = steps > 1 ? (yf - xf) / float(steps - 1) : 0.0f;
     fill_by_index(out, [&](int64_t i, auto) {
-      float v = steps == 1 ? xf : i < steps / 2 ? xf + step * float(i) : yf - step * float(steps - 1 - i);
-      return f(v); });
+      float v = steps == 1      ? xf
+                : i < steps / 2 ? xf + step * float(i)
+                                : yf - step * float(steps - 1 - i);
+      return f(v);
+    });
     return out;
   }
   if (category(t) <= Category::Integral) {
@@ -169,23 +207,32 @@ Tensor spaced(const char* op, const Operand& start, const Operand& end, int64_t 
   }
   double step = steps > 1 ? (y - x) / double(steps - 1) : 0.0;
   fill_by_index(out, [&](int64_t i, auto) {
-    double v = steps == 1 ? x : i < steps / 2 ? x + step * double(i) : y - step * double(steps - 1 - i);
-    return f(v); });
+    double v = steps == 1      ? x
+               : i < steps / 2 ? x + step * double(i)
+                               : y - step * double(steps - 1 - i);
+    return f(v);
+  });
   return out;
 }
 }  // namespace
 
-Tensor linspace(const Operand& start, const Operand& end, int64_t steps, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor linspace(const Operand& start, const Operand& end, int64_t steps, std::optional<DType> dtype,
+                std::optional<Device> device) {
   return spaced("linspace", start, end, steps, dtype, device, [](auto v) { return v; });
 }
-Tensor logspace(const Operand& start, const Operand& end, int64_t steps, double base, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor logspace(const Operand& start, const Operand& end, int64_t steps, double base,
+                std::optional<DType> dtype, std::optional<Device> device) {
   return spaced("logspace", start, end, steps, dtype, device, [base](auto v) {
     using V = decltype(v);
-    if constexpr (std::is_same_v<V, complex128_t>) return std::pow(complex128_t(base), v);
-    else return V(std::pow(V(base), v)); });
+    if constexpr (std::is_same_v<V, complex128_t>)
+      return std::pow(complex128_t(base), v);
+    else
+      return V(std::pow(V(base), v));
+  });
 }
 
-Tensor eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype,
+           std::optional<Device> device) {
   int64_t cols = m.value_or(n);
   check(n >= 0, "n must be greater or equal to 0, got ", n);
   check(cols >= 0, "m must be greater or equal to 0, got ", cols);
@@ -195,16 +242,22 @@ Tensor eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, std:
 }
 
 namespace {
-Tensor triangle(int64_t rows, int64_t cols, int64_t offset, bool lower, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor triangle(int64_t rows, int64_t cols, int64_t offset, bool lower, std::optional<DType> dtype,
+                std::optional<Device> device) {
   check(rows >= 0 && cols >= 0, "row and col must be non-negative, got ", rows, " and ", cols);
   DType t = dtype.value_or(DType::Int64);
-  check(t == DType::Int64 || t == DType::Int32, "\"tri_indices\" not implemented for '", info(t).name, "'");
+  check(t == DType::Int64 || t == DType::Int32, "\"tri_indices\" not implemented for '",
+        info(t).name, "'");
   // columns of row i: [first, last)
   auto first = [&](int64_t i) { return lower ? 0 : std::clamp(i + offset, int64_t(0), cols); };
-  auto last = [&](int64_t i) { return lower ? std::clamp(i + offset + 1, int64_t(0), cols) : cols; };
-  check(rows < (int64_t(1) << 40) && std::abs(offset) < (int64_t(1) << 60), "tri_indices: too many rows, or offset too large: ", rows, ", ", offset);
+  auto last = [&](int64_t i) {
+    return lower ? std::clamp(i + offset + 1, int64_t(0), cols) : cols;
+  };
+  check(rows < (int64_t(1) << 40) && std::abs(offset) < (int64_t(1) << 60),
+        "tri_indices: too many rows, or offset too large: ", rows, ", ", offset);
   int64_t n = 0;
-  for (int64_t i = 0; i < rows; i++) check(!__builtin_add_overflow(n, last(i) - first(i), &n), "tri_indices: too many indices");
+  for (int64_t i = 0; i < rows; i++)
+    check(!__builtin_add_overflow(n, last(i) - first(i), &n), "tri_indices: too many indices");
   Tensor out = flambeau::empty(Dims{2, n}, DType::Int64);
   int64_t* r = out.data<int64_t>();
   for (int64_t i = 0, k = 0; i < rows; i++)
@@ -216,21 +269,27 @@ Tensor triangle(int64_t rows, int64_t cols, int64_t offset, bool lower, std::opt
   return d.type == DeviceType::Meta ? flambeau::empty(out.sizes(), t, d) : cast_of(out, t);
 }
 }  // namespace
-Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
+                    std::optional<Device> device) {
   return triangle(row, col, offset, true, dtype, device);
 }
-Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
+                    std::optional<Device> device) {
   return triangle(row, col, offset, false, dtype, device);
 }
 
-// ---- copies ----------------------------------------------------------------------------------------------
+// ---- copies
+// ----------------------------------------------------------------------------------------------
 
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) {
   MemoryFormat f = format.value_or(MemoryFormat::Preserve);
   Tensor out;
-  if (f != MemoryFormat::Preserve) out = flambeau::empty(self.sizes(), self.dtype(), self.device(), f);
-  else if (self.is_contiguous() || !is_non_overlapping_and_dense(self.sizes(), self.strides())) out = flambeau::empty_like(self);
-  else out = flambeau::empty_strided(self.sizes(), self.strides(), self.dtype(), self.device());
+  if (f != MemoryFormat::Preserve)
+    out = flambeau::empty(self.sizes(), self.dtype(), self.device(), f);
+  else if (self.is_contiguous() || !is_non_overlapping_and_dense(self.sizes(), self.strides()))
+    out = flambeau::empty_like(self);
+  else
+    out = flambeau::empty_strided(self.sizes(), self.strides(), self.dtype(), self.device());
   copy_kernel(out, self);
   return out;
 }
@@ -238,7 +297,8 @@ Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) {
 Tensor copy_(const Tensor& self, const Tensor& src, bool) {
   Tensor source = equal(src.sizes(), self.sizes()) ? src : expand(src, self.sizes(), false);
   check_overlap("copy_", self, self);
-  check<NotImplementedError>(!src.is_meta() || self.is_meta(), "Cannot copy out of meta tensor; no data!");
+  check<NotImplementedError>(!src.is_meta() || self.is_meta(),
+                             "Cannot copy out of meta tensor; no data!");
   copy_kernel(self, source);
   return self;
 }
@@ -246,10 +306,13 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool) {
 Tensor fill_(const Tensor& self, const Operand& value) {
   check_overlap("fill_", self, self);
   if (value.is_tensor()) {
-    check(value.tensor().dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.tensor().dim(), " dimensions.");
+    check(value.tensor().dim() == 0,
+          "fill_ only supports 0-dimension value tensor but got tensor with ", value.tensor().dim(),
+          " dimensions.");
     if (!self.is_meta()) fill_kernel(self, ops::item(value.tensor()));
   } else {
-    check(!(value.scalar().is_complex() && !self.is_complex() && value.scalar().to_complex().imag() != 0),
+    check(!(value.scalar().is_complex() && !self.is_complex() &&
+            value.scalar().to_complex().imag() != 0),
           "value cannot be converted to type ", self.dtype(), " without overflow");
     check_fits(value.scalar(), self.dtype());
     fill_kernel(self, value.scalar());
@@ -260,7 +323,8 @@ Tensor fill_(const Tensor& self, const Operand& value) {
 Tensor fill_diagonal_(const Tensor& self, const Scalar& value, bool wrap) {
   check(self.dim() >= 2, "dimensions must larger than 1");
   int64_t height = self.sizes()[0], width = self.sizes()[1];
-  for (int64_t s : self.sizes()) check(self.dim() == 2 || s == height, "all dimensions of input must be of equal length");
+  for (int64_t s : self.sizes())
+    check(self.dim() == 2 || s == height, "all dimensions of input must be of equal length");
   int64_t step = 0, n = height;
   for (int64_t d = 0; d < self.dim(); d++) {
     step += self.strides()[size_t(d)];
@@ -271,7 +335,9 @@ Tensor fill_diagonal_(const Tensor& self, const Scalar& value, bool wrap) {
   if (wrap && self.dim() == 2 && height > width + 1) {
     for (int64_t block = width + 1; block < height; block += width + 1) {
       int64_t k = std::min(width, height - block);
-      fill_kernel(flambeau::alias(self, Dims{k}, Dims{step}, self.offset() + self.strides()[0] * block), value);
+      fill_kernel(
+          flambeau::alias(self, Dims{k}, Dims{step}, self.offset() + self.strides()[0] * block),
+          value);
     }
   }
   return self;
@@ -284,9 +350,12 @@ Tensor _to_dtype(const Tensor& self, DType dtype) {
 }
 
 Tensor complex(const Tensor& re, const Tensor& im) {
-  check(re.dtype() == im.dtype(), "Expected object of scalar type ", re.dtype(), " but got scalar type ", im.dtype(), " for second argument");
-  check(re.dtype() == DType::Float32 || re.dtype() == DType::Float64 || re.dtype() == DType::Float16,
-        "Expected both inputs to be Half, Float or Double tensors but got ", re.dtype(), " and ", im.dtype());
+  check(re.dtype() == im.dtype(), "Expected object of scalar type ", re.dtype(),
+        " but got scalar type ", im.dtype(), " for second argument");
+  check(
+      re.dtype() == DType::Float32 || re.dtype() == DType::Float64 || re.dtype() == DType::Float16,
+      "Expected both inputs to be Half, Float or Double tensors but got ", re.dtype(), " and ",
+      im.dtype());
   Dims sizes = broadcast_shapes(re.sizes(), im.sizes());
   Tensor out = flambeau::empty(sizes, complex_dtype(re.dtype()), re.device());
   if (out.is_meta()) return out;
@@ -296,7 +365,8 @@ Tensor complex(const Tensor& re, const Tensor& im) {
   return out;
 }
 
-// ---- joining and moving -------------------------------------------------------------------------------------
+// ---- joining and moving
+// -------------------------------------------------------------------------------------
 
 Tensor cat(const TensorList& tensors, int64_t dim) {
   check(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
@@ -305,7 +375,8 @@ Tensor cat(const TensorList& tensors, int64_t dim) {
   auto skipped = [](const Tensor& t) { return t.dim() == 1 && t.sizes()[0] == 0; };
   const Tensor* first = nullptr;
   for (size_t i = 0; i < tensors.size(); i++) {
-    check(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
+    check(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i,
+          ") cannot be concatenated");
     type.add(tensors[i]);
     if (!first && !skipped(tensors[i])) first = &tensors[i];
   }
@@ -320,34 +391,42 @@ Tensor cat(const TensorList& tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); i++) {
     const Tensor& x = tensors[i];
     if (skipped(x)) continue;
-    check(x.dim() == first->dim(), "Tensors must have same number of dimensions: got ", first->dim(), " and ", x.dim());
+    check(x.dim() == first->dim(), "Tensors must have same number of dimensions: got ",
+          first->dim(), " and ", x.dim());
     for (size_t k = 0; k < sizes.size(); k++)
-      check(k == d || x.sizes()[k] == first->sizes()[k], "Sizes of tensors must match except in dimension ", d, ". Expected size ", first->sizes()[k],
-            " but got size ", x.sizes()[k], " for tensor number ", i, " in the list.");
+      check(k == d || x.sizes()[k] == first->sizes()[k],
+            "Sizes of tensors must match except in dimension ", d, ". Expected size ",
+            first->sizes()[k], " but got size ", x.sizes()[k], " for tensor number ", i,
+            " in the list.");
     sizes[d] += x.sizes()[d];
   }
   MemoryFormat format = MemoryFormat::Contiguous;
   if (first->dim() >= 4) {
     format = suggest_memory_format(*first);
-    for (auto& x : tensors) if (suggest_memory_format(x) != format) format = MemoryFormat::Contiguous;
+    for (auto& x : tensors)
+      if (suggest_memory_format(x) != format) format = MemoryFormat::Contiguous;
   }
   Tensor out = flambeau::empty(sizes, t, first->device(), format);
   int64_t at = 0;
   for (auto& x : tensors) {
     if (skipped(x)) continue;
     Dims shape = x.sizes();
-    copy_kernel(flambeau::alias(out, shape, out.strides(), out.offset() + at * out.strides()[d]), x);
+    copy_kernel(flambeau::alias(out, shape, out.strides(), out.offset() + at * out.strides()[d]),
+                x);
     at += x.sizes()[d];
   }
   return out;
 }
 
 Tensor repeat(const Tensor& self, const Dims& repeats) {
-  check(int64_t(repeats.size()) >= self.dim(), "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+  check(
+      int64_t(repeats.size()) >= self.dim(),
+      "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   size_t lead = repeats.size() - size_t(self.dim());
   Dims sizes, grid_sizes, source_sizes, source_strides;
   for (size_t i = 0; i < repeats.size(); i++) {
-    check(repeats[i] >= 0, "Trying to create tensor with negative dimension ", repeats[i], ": ", repeats);
+    check(repeats[i] >= 0, "Trying to create tensor with negative dimension ", repeats[i], ": ",
+          repeats);
     int64_t n = i < lead ? 1 : self.sizes()[i - lead];
     sizes.push_back(n * repeats[i]);
     grid_sizes.push_back(repeats[i]);
@@ -359,7 +438,8 @@ Tensor repeat(const Tensor& self, const Dims& repeats) {
   }
   Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
-  copy_kernel(flambeau::alias(out, grid_sizes, contiguous_strides(grid_sizes), 0), flambeau::alias(self, source_sizes, source_strides, self.offset()));
+  copy_kernel(flambeau::alias(out, grid_sizes, contiguous_strides(grid_sizes), 0),
+              flambeau::alias(self, source_sizes, source_strides, self.offset()));
   return out;
 }
 
@@ -385,7 +465,8 @@ Tensor flip(const Tensor& self, const Dims& dims) {
       to += at * out.strides()[d];
       from += (n - 1 - at) * self.strides()[d];
     }
-    copy_kernel(flambeau::alias(out, sizes, out.strides(), to), flambeau::alias(self, sizes, self.strides(), from));
+    copy_kernel(flambeau::alias(out, sizes, out.strides(), to),
+                flambeau::alias(self, sizes, self.strides(), from));
   }
   return out;
 }
@@ -393,13 +474,15 @@ Tensor flip(const Tensor& self, const Dims& dims) {
 Tensor roll(const Tensor& self, const Dims& shifts, const Dims& dims) {
   check(!shifts.empty(), "`shifts` required");
   if (dims.empty()) {
-    check(shifts.size() == 1, "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:0");
+    check(shifts.size() == 1, "shifts and dimensions must align. shifts: ", shifts.size(),
+          ", dims:0");
     Tensor flat = contiguous_of(self);
     Tensor line = flambeau::alias(flat, Dims{self.numel()}, Dims{1}, flat.offset());
     Tensor moved = roll(line, shifts, Dims{0});
     return flambeau::alias(moved, self.sizes(), contiguous_strides(self.sizes()), 0);
   }
-  check(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
+  check(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
+        ", dims:", dims.size());
   Tensor current = self;
   for (size_t i = 0; i < dims.size(); i++) {
     size_t d = size_t(wrap_dim(dims[i], self.dim()));
@@ -424,7 +507,8 @@ Tensor triangular(const Tensor& self, int64_t diagonal, bool lower, const char* 
   Tensor out = flambeau::empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   Tensor source = contiguous_of(self);
-  int64_t rows = self.size(-2), cols = self.size(-1), matrices = self.numel() / (rows * cols), w = self.itemsize();
+  int64_t rows = self.size(-2), cols = self.size(-1), matrices = self.numel() / (rows * cols),
+          w = self.itemsize();
   for (int64_t m = 0; m < matrices; m++)
     for (int64_t r = 0; r < rows; r++) {
       char* to = out.bytes() + ((m * rows + r) * cols) * w;
@@ -437,8 +521,12 @@ Tensor triangular(const Tensor& self, int64_t diagonal, bool lower, const char* 
   return out;
 }
 }  // namespace
-Tensor tril(const Tensor& self, int64_t diagonal) { return triangular(self, diagonal, true, "tril"); }
-Tensor triu(const Tensor& self, int64_t diagonal) { return triangular(self, diagonal, false, "triu"); }
+Tensor tril(const Tensor& self, int64_t diagonal) {
+  return triangular(self, diagonal, true, "tril");
+}
+Tensor triu(const Tensor& self, int64_t diagonal) {
+  return triangular(self, diagonal, false, "triu");
+}
 
 Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   int64_t n = self.dim() + 1;
@@ -464,7 +552,10 @@ Tensor _constant_pad(const Tensor& self, const Dims& pad, const Scalar& value) {
     size_t d = size_t(self.dim()) - 1 - i;
     int64_t left = pad[2 * i], right = pad[2 * i + 1];
     sizes[d] += left + right;
-    check(sizes[d] >= 0, "The input size ", self.sizes()[d], ", plus negative padding ", left, " and ", right, ", resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
+    check(sizes[d] >= 0, "The input size ", self.sizes()[d], ", plus negative padding ", left,
+          " and ", right,
+          ", resulted in a negative output size, which is invalid. Check dimension ", d,
+          " of your input.");
     int64_t from = std::max<int64_t>(-left, 0), to = self.sizes()[d] - std::max<int64_t>(-right, 0);
     source = slice(source, int64_t(d), from, std::max(from, to), 1);
     inner_start[d] = std::max<int64_t>(left, 0);
@@ -474,7 +565,8 @@ Tensor _constant_pad(const Tensor& self, const Dims& pad, const Scalar& value) {
   fill_kernel(out, value);
   int64_t offset = out.offset();
   for (size_t d = 0; d < sizes.size(); d++) offset += inner_start[d] * out.strides()[d];
-  if (source.numel()) copy_kernel(flambeau::alias(out, source.sizes(), out.strides(), offset), source);
+  if (source.numel())
+    copy_kernel(flambeau::alias(out, source.sizes(), out.strides(), offset), source);
   return out;
 }
 

@@ -15,7 +15,8 @@
 
 namespace flambeau {
 
-// OpenBLAS runs one-threaded inside our pool: two pools that spin on the same cores slow each other down.
+// OpenBLAS runs one-threaded inside our pool: two pools that spin on the same cores slow each other
+// down.
 void init_libraries() { scipy_openblas_set_num_threads(1); }
 
 std::vector<std::pair<std::string, std::string>> library_versions() {
@@ -45,7 +46,8 @@ std::optional<BlasArg> blas_arg(const MatrixArg& a, int64_t rows, int64_t cols) 
 }
 
 template <class T>
-void blas(BlasArg a, BlasArg b, int64_t m, int64_t n, int64_t k, const T* pa, const T* pb, T* c, int64_t ldc, bool accumulate) {
+void blas(BlasArg a, BlasArg b, int64_t m, int64_t n, int64_t k, const T* pa, const T* pb, T* c,
+          int64_t ldc, bool accumulate) {
   const T one(1), beta(accumulate ? 1 : 0);
   const auto M = blasint(m), N = blasint(n), K = blasint(k), L = blasint(ldc);
   // BLAS matrix-vector products stream the matrix once
@@ -56,20 +58,26 @@ void blas(BlasArg a, BlasArg b, int64_t m, int64_t n, int64_t k, const T* pa, co
       const blasint rows = trans ? K : N, cols = trans ? N : K;
       const blasint step = a.trans == CblasNoTrans ? 1 : a.ld;
       if constexpr (std::is_same_v<T, float>)
-        scipy_cblas_sgemv(CblasRowMajor, trans ? CblasTrans : CblasNoTrans, rows, cols, one, pb, b.ld, pa, step, beta, c, 1);
+        scipy_cblas_sgemv(CblasRowMajor, trans ? CblasTrans : CblasNoTrans, rows, cols, one, pb,
+                          b.ld, pa, step, beta, c, 1);
       else
-        scipy_cblas_dgemv(CblasRowMajor, trans ? CblasTrans : CblasNoTrans, rows, cols, one, pb, b.ld, pa, step, beta, c, 1);
+        scipy_cblas_dgemv(CblasRowMajor, trans ? CblasTrans : CblasNoTrans, rows, cols, one, pb,
+                          b.ld, pa, step, beta, c, 1);
       return;
     }
   }
   if constexpr (std::is_same_v<T, float>)
-    scipy_cblas_sgemm(CblasRowMajor, a.trans, b.trans, M, N, K, one, pa, a.ld, pb, b.ld, beta, c, L);
+    scipy_cblas_sgemm(CblasRowMajor, a.trans, b.trans, M, N, K, one, pa, a.ld, pb, b.ld, beta, c,
+                      L);
   else if constexpr (std::is_same_v<T, double>)
-    scipy_cblas_dgemm(CblasRowMajor, a.trans, b.trans, M, N, K, one, pa, a.ld, pb, b.ld, beta, c, L);
+    scipy_cblas_dgemm(CblasRowMajor, a.trans, b.trans, M, N, K, one, pa, a.ld, pb, b.ld, beta, c,
+                      L);
   else if constexpr (std::is_same_v<T, complex64_t>)
-    scipy_cblas_cgemm(CblasRowMajor, a.trans, b.trans, M, N, K, &one, pa, a.ld, pb, b.ld, &beta, c, L);
+    scipy_cblas_cgemm(CblasRowMajor, a.trans, b.trans, M, N, K, &one, pa, a.ld, pb, b.ld, &beta, c,
+                      L);
   else
-    scipy_cblas_zgemm(CblasRowMajor, a.trans, b.trans, M, N, K, &one, pa, a.ld, pb, b.ld, &beta, c, L);
+    scipy_cblas_zgemm(CblasRowMajor, a.trans, b.trans, M, N, K, &one, pa, a.ld, pb, b.ld, &beta, c,
+                      L);
 }
 
 // An operand with strides BLAS cannot take, copied row by row.
@@ -78,12 +86,14 @@ std::vector<T> dense_copy(const MatrixArg& a, int64_t rows, int64_t cols) {
   std::vector<T> out(size_t(rows * cols));
   const T* p = static_cast<const T*>(a.data);
   for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < cols; j++) out[size_t(i * cols + j)] = p[i * a.row_stride + j * a.col_stride];
+    for (int64_t j = 0; j < cols; j++)
+      out[size_t(i * cols + j)] = p[i * a.row_stride + j * a.col_stride];
   return out;
 }
 
 template <class T>
-void gemm_float(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c, int64_t ldc, bool accumulate, bool serial) {
+void gemm_float(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c, int64_t ldc,
+                bool accumulate, bool serial) {
   std::vector<T> copy_a, copy_b;
   auto ba = blas_arg(a, m, k), bb = blas_arg(b, k, n);
   if (!ba) {
@@ -106,33 +116,38 @@ void gemm_float(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c,
   LongWork work(flops > 1e7);
   const int64_t pieces = flops > 4e7 ? 4 : 2;
   if (n >= m) {
-    parallel_for(n, std::max<int64_t>((n + pieces - 1) / pieces, 16), [&](int64_t begin, int64_t end) {
-      const T* p = pb + (bb->trans == CblasNoTrans ? begin : begin * bb->ld);
-      blas(*ba, *bb, m, end - begin, k, pa, p, c + begin, ldc, accumulate);
-    });
+    parallel_for(n, std::max<int64_t>((n + pieces - 1) / pieces, 16),
+                 [&](int64_t begin, int64_t end) {
+                   const T* p = pb + (bb->trans == CblasNoTrans ? begin : begin * bb->ld);
+                   blas(*ba, *bb, m, end - begin, k, pa, p, c + begin, ldc, accumulate);
+                 });
   } else {
-    parallel_for(m, std::max<int64_t>((m + pieces - 1) / pieces, 16), [&](int64_t begin, int64_t end) {
-      const T* p = pa + (ba->trans == CblasNoTrans ? begin * ba->ld : begin);
-      blas(*ba, *bb, end - begin, n, k, p, pb, c + begin * ldc, ldc, accumulate);
-    });
+    parallel_for(m, std::max<int64_t>((m + pieces - 1) / pieces, 16),
+                 [&](int64_t begin, int64_t end) {
+                   const T* p = pa + (ba->trans == CblasNoTrans ? begin * ba->ld : begin);
+                   blas(*ba, *bb, end - begin, n, k, p, pb, c + begin * ldc, ldc, accumulate);
+                 });
   }
 }
 
 template <class T>
-void gemm_integer(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c, int64_t ldc, bool accumulate) {
+void gemm_integer(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c, int64_t ldc,
+                  bool accumulate) {
   const T *pa = static_cast<const T*>(a.data), *pb = static_cast<const T*>(b.data);
   for (int64_t i = 0; i < m; i++) {
     if (!accumulate) std::fill(c + i * ldc, c + i * ldc + n, T(0));
     for (int64_t l = 0; l < k; l++) {
       const T x = pa[i * a.row_stride + l * a.col_stride];
-      for (int64_t j = 0; j < n; j++) c[i * ldc + j] = T(c[i * ldc + j] + x * pb[l * b.row_stride + j * b.col_stride]);
+      for (int64_t j = 0; j < n; j++)
+        c[i * ldc + j] = T(c[i * ldc + j] + x * pb[l * b.row_stride + j * b.col_stride]);
     }
   }
 }
 
 }  // namespace
 
-void gemm(DType t, int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, void* c, int64_t ldc, bool accumulate, bool serial) {
+void gemm(DType t, int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, void* c, int64_t ldc,
+          bool accumulate, bool serial) {
   if (m == 0 || n == 0) return;
   visit(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -140,8 +155,10 @@ void gemm(DType t, int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, vo
     if (k == 0) {
       if (!accumulate)
         for (int64_t i = 0; i < m; i++) std::fill(out + i * ldc, out + i * ldc + n, T(0));
-    } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, complex64_t> || std::is_same_v<T, complex128_t>) {
-      check(m < INT32_MAX && n < INT32_MAX && k < INT32_MAX, "matrix product: dimensions beyond 2^31 are not supported");
+    } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                         std::is_same_v<T, complex64_t> || std::is_same_v<T, complex128_t>) {
+      check(m < INT32_MAX && n < INT32_MAX && k < INT32_MAX,
+            "matrix product: dimensions beyond 2^31 are not supported");
       gemm_float<T>(m, n, k, a, b, out, ldc, accumulate, serial);
     } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       gemm_integer<T>(m, n, k, a, b, out, ldc, accumulate);
@@ -159,7 +176,8 @@ MatrixArg matrix(const Tensor& t, int64_t offset = 0) {
 }
 
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
-  check(a.dtype() == b.dtype(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(), " != ", b.dtype(), " (", op, ")");
+  check(a.dtype() == b.dtype(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
+        " != ", b.dtype(), " (", op, ")");
   check<NotImplementedError>(a.dtype() != DType::Bool, "\"", op, "\" not implemented for 'Bool'");
 }
 
@@ -169,7 +187,8 @@ Tensor mm(const Tensor& self, const Tensor& mat2) {
   check(self.dim() == 2, "self must be a matrix, got shape ", self.sizes(), " (mm)");
   check(mat2.dim() == 2, "mat2 must be a matrix, got shape ", mat2.sizes(), " (mm)");
   int64_t m = self.sizes()[0], k = self.sizes()[1], n = mat2.sizes()[1];
-  check(k == mat2.sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", m, "x", k, " and ", mat2.sizes()[0], "x", n, ")");
+  check(k == mat2.sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", m, "x", k, " and ",
+        mat2.sizes()[0], "x", n, ")");
   check_same_dtype("mm", self, mat2);
   Tensor out = flambeau::empty(Dims{m, n}, self.dtype(), self.device());
   if (out.is_meta()) return out;
@@ -186,7 +205,9 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
   check(self.dim() == 3, "batch1 must be a 3D tensor, got shape ", self.sizes());
   check(mat2.dim() == 3, "batch2 must be a 3D tensor, got shape ", mat2.sizes());
   int64_t b = self.sizes()[0], m = self.sizes()[1], k = self.sizes()[2], n = mat2.sizes()[2];
-  check(mat2.sizes()[0] == b && mat2.sizes()[1] == k, "Expected size for first two dimensions of batch2 tensor to be: [", b, ", ", k, "] but got: [", mat2.sizes()[0], ", ", mat2.sizes()[1], "].");
+  check(mat2.sizes()[0] == b && mat2.sizes()[1] == k,
+        "Expected size for first two dimensions of batch2 tensor to be: [", b, ", ", k,
+        "] but got: [", mat2.sizes()[0], ", ", mat2.sizes()[1], "].");
   check_same_dtype("bmm", self, mat2);
   Tensor out = flambeau::empty(Dims{b, m, n}, self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
@@ -197,7 +218,8 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
   }
   const int64_t w = itemsize(t);
   auto one = [&](int64_t i, bool serial) {
-    gemm(t, m, n, k, matrix(self, i * self.strides()[0]), matrix(mat2, i * mat2.strides()[0]), out.bytes() + i * m * n * w, n, false, serial);
+    gemm(t, m, n, k, matrix(self, i * self.strides()[0]), matrix(mat2, i * mat2.strides()[0]),
+         out.bytes() + i * m * n * w, n, false, serial);
   };
   const double flops = 2.0 * double(m) * double(n) * double(k);
   if (b == 1 || flops > 2e7) {
@@ -205,43 +227,61 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
     return out;
   }
   LongWork work(flops * double(b) > 1e7);
-  parallel_for(b, std::max<int64_t>(1, int64_t(kSerialFlops / 2 / std::max(flops, 1.0))), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) one(i, true);
-  });
+  parallel_for(b, std::max<int64_t>(1, int64_t(kSerialFlops / 2 / std::max(flops, 1.0))),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; i++) one(i, true);
+               });
   return out;
 }
 
 Tensor linear(const Tensor& self, const Tensor& weight, const OptTensor& bias) {
-  check(weight.dim() == 2 || weight.dim() == 1, "linear: weight must have 1 or 2 dimensions, got shape ", weight.sizes());
-  check(self.dim() > 0, "linear: both arguments to linear need to be at least 1D, but input has shape ", self.sizes());
+  check(weight.dim() == 2 || weight.dim() == 1,
+        "linear: weight must have 1 or 2 dimensions, got shape ", weight.sizes());
+  check(self.dim() > 0,
+        "linear: both arguments to linear need to be at least 1D, but input has shape ",
+        self.sizes());
   int64_t k = self.sizes().back(), n = weight.dim() == 2 ? weight.sizes()[0] : 1;
-  check(weight.sizes().back() == k, "linear: mat1 and mat2 shapes cannot be multiplied (", k ? self.numel() / k : 0, "x", k, " and ", weight.sizes().back(), "x", n,
-        "): input has ", k, " features in its last dimension, weight of shape ", weight.sizes(), " expects ", weight.sizes().back());
-  check(self.dtype() == weight.dtype(), "mat1 and mat2 must have the same dtype, but got ", self.dtype(), " and ", weight.dtype(), " (linear)");
+  check(weight.sizes().back() == k, "linear: mat1 and mat2 shapes cannot be multiplied (",
+        k ? self.numel() / k : 0, "x", k, " and ", weight.sizes().back(), "x", n, "): input has ",
+        k, " features in its last dimension, weight of shape ", weight.sizes(), " expects ",
+        weight.sizes().back());
+  check(self.dtype() == weight.dtype(), "mat1 and mat2 must have the same dtype, but got ",
+        self.dtype(), " and ", weight.dtype(), " (linear)");
   if (bias) {
-    check(bias->dtype() == self.dtype(), "linear: bias has dtype ", bias->dtype(), ", expected ", self.dtype());
-    check(bias->dim() <= 1 && (bias->numel() == n || bias->numel() == 1), "linear: bias of shape ", bias->sizes(), " does not fit ", n, " output features");
+    check(bias->dtype() == self.dtype(), "linear: bias has dtype ", bias->dtype(), ", expected ",
+          self.dtype());
+    check(bias->dim() <= 1 && (bias->numel() == n || bias->numel() == 1), "linear: bias of shape ",
+          bias->sizes(), " does not fit ", n, " output features");
   }
   Dims sizes = self.sizes();
-  if (weight.dim() == 2) sizes.back() = n;
-  else sizes.pop_back();
+  if (weight.dim() == 2)
+    sizes.back() = n;
+  else
+    sizes.pop_back();
   Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   DType t = info(self.dtype()).compute;
   if (t != self.dtype()) {
-    copy_kernel(out, linear(cast_of(self, t), cast_of(weight, t), bias ? OptTensor(cast_of(*bias, t)) : bias));
+    copy_kernel(out, linear(cast_of(self, t), cast_of(weight, t),
+                            bias ? OptTensor(cast_of(*bias, t)) : bias));
     return out;
   }
   const int64_t rows = out.numel() / n;
-  Tensor x = self.dim() == 2 && (self.strides()[1] == 1 || self.strides()[0] == 1) ? self : contiguous_of(self);
+  Tensor x = self.dim() == 2 && (self.strides()[1] == 1 || self.strides()[0] == 1)
+                 ? self
+                 : contiguous_of(self);
   MatrixArg a = x.dim() == 2 ? matrix(x) : MatrixArg{x.bytes(), k, 1};
-  MatrixArg b = weight.dim() == 2 ? MatrixArg{weight.bytes(), weight.strides()[1], weight.strides()[0]} : MatrixArg{weight.bytes(), weight.strides()[0], 1};
+  MatrixArg b = weight.dim() == 2
+                    ? MatrixArg{weight.bytes(), weight.strides()[1], weight.strides()[0]}
+                    : MatrixArg{weight.bytes(), weight.strides()[0], 1};
   if (bias) {
     Tensor flat = contiguous_of(*bias);
     const int64_t w = out.itemsize();
     if (flat.numel() == n)
-      for (int64_t i = 0; i < rows; i++) std::memcpy(out.bytes() + i * n * w, flat.bytes(), size_t(n * w));
-    else copy_kernel(out, expand(flat, out.sizes(), false));
+      for (int64_t i = 0; i < rows; i++)
+        std::memcpy(out.bytes() + i * n * w, flat.bytes(), size_t(n * w));
+    else
+      copy_kernel(out, expand(flat, out.sizes(), false));
   }
   gemm(t, rows, n, k, a, b, out.bytes(), n, bias.has_value());
   return out;

@@ -9,8 +9,9 @@ struct MatrixArg {
   int64_t row_stride, col_stride;  // in elements
 };
 
-// float32, float64, complex64, complex128 through BLAS; integers by a plain loop. Splits over threads by size alone
-// unless `serial`.
-void gemm(DType t, int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, void* c, int64_t ldc, bool accumulate, bool serial = false);
+// float32, float64, complex64, complex128 through BLAS; integers by a plain loop. Splits over
+// threads by size alone unless `serial`.
+void gemm(DType t, int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, void* c, int64_t ldc,
+          bool accumulate, bool serial = false);
 
 }  // namespace flambeau

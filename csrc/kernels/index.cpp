@@ -13,8 +13,9 @@ namespace {
 constexpr int64_t kGrain = 1 << 14;
 
 Tensor as_positions(const Tensor& index, const char* op) {
-  check<IndexError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32 || index.dtype() == DType::Int16 ||
-                        index.dtype() == DType::Int8 || index.dtype() == DType::UInt8,
+  check<IndexError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32 ||
+                        index.dtype() == DType::Int16 || index.dtype() == DType::Int8 ||
+                        index.dtype() == DType::UInt8,
                     op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
   return cast_of(contiguous_of(index), DType::Int64);
 }
@@ -24,42 +25,51 @@ void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap) 
   int64_t* p = index.data<int64_t>();
   for (int64_t i = 0; i < index.numel(); i++) {
     if (p[i] < (wrap ? -n : 0) || p[i] >= n)
-      fail<IndexError>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op, ", element ", i, " of index)");
+      fail<IndexError>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
+                       ", element ", i, " of index)");
   }
 }
 
 template <class F>
-void by_dtype(DType t, F&& f) { visit(t, f); }
+void by_dtype(DType t, F&& f) {
+  visit(t, f);
+}
 
 // Shape as outer x n x inner around one dimension.
 struct Around {
   int64_t outer = 1, n = 1, inner = 1;
   Around(IntSpan sizes, int64_t dim) {
     for (size_t d = 0; d < sizes.size(); d++) {
-      if (int64_t(d) < dim) outer *= sizes[d];
-      else if (int64_t(d) == dim) n = sizes[d];
-      else inner *= sizes[d];
+      if (int64_t(d) < dim)
+        outer *= sizes[d];
+      else if (int64_t(d) == dim)
+        n = sizes[d];
+      else
+        inner *= sizes[d];
     }
   }
 };
 
 void check_index_1d(const Tensor& self, int64_t dim, const Tensor& index, const char* op) {
-  check<IndexError>(index.dim() <= 1, op, "(): Index is supposed to be a vector, but got dim: ", index.dim());
-  check<TypeError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected dtype int32 or int64 for index, got ", index.dtype());
+  check<IndexError>(index.dim() <= 1, op,
+                    "(): Index is supposed to be a vector, but got dim: ", index.dim());
+  check<TypeError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+                   "(): Expected dtype int32 or int64 for index, got ", index.dtype());
   wrap_dim(dim, self.dim());
 }
 
 }  // namespace
 
-// ---- advanced indexing ----------------------------------------------------------------------------------
+// ---- advanced indexing
+// ----------------------------------------------------------------------------------
 
 namespace {
 
 struct IndexPlan {
-  Tensor source;                 // self with the indexed dimensions first
-  std::vector<Tensor> indices;   // int64, broadcast together, contiguous
+  Tensor source;                // self with the indexed dimensions first
+  std::vector<Tensor> indices;  // int64, broadcast together, contiguous
   Dims index_shape, rest, result;
-  int64_t first = 0;             // where the index dimensions stand in the result
+  int64_t first = 0;  // where the index dimensions stand in the result
   bool leading = true;
 };
 
@@ -76,17 +86,21 @@ std::vector<OptTensor> expand_masks(const Tensor& self, const std::vector<OptTen
     if (t.dtype() == DType::Bool || t.dtype() == DType::UInt8) {
       for (int64_t d = 0; d < t.dim(); d++)
         if (dim + d >= self.dim() || t.sizes()[size_t(d)] != self.sizes()[size_t(dim + d)])
-          fail<IndexError>("The shape of the mask ", t.sizes(), " at index ", d, " does not match the shape of the indexed tensor ", self.sizes(), " at index ", dim + d);
+          fail<IndexError>("The shape of the mask ", t.sizes(), " at index ", d,
+                           " does not match the shape of the indexed tensor ", self.sizes(),
+                           " at index ", dim + d);
       Tensor at = nonzero(t);
       for (int64_t d = 0; d < t.dim(); d++) out.push_back(contiguous_of(select(at, 1, d)));
       dim += t.dim();
     } else {
-      check<IndexError>(is_integral(t.dtype()), "tensors used as indices must be long, int, byte or bool tensors");
+      check<IndexError>(is_integral(t.dtype()),
+                        "tensors used as indices must be long, int, byte or bool tensors");
       out.push_back(t);
       dim++;
     }
   }
-  check<IndexError>(int64_t(out.size()) <= self.dim(), "too many indices for tensor of dimension ", self.dim(), " (got ", out.size(), ")");
+  check<IndexError>(int64_t(out.size()) <= self.dim(), "too many indices for tensor of dimension ",
+                    self.dim(), " (got ", out.size(), ")");
   return out;
 }
 
@@ -98,8 +112,11 @@ IndexPlan plan_index(const Tensor& self, const std::vector<OptTensor>& raw) {
   for (auto& i : indices)
     if (i) {
       // cpu indices serve tensors of any device
-      check(!i->is_meta() || self.is_meta(), "index: Expected all tensors to be on the same device, but the indices are on meta and the "
-            "indexed tensor is on ", self.device());
+      check(!i->is_meta() || self.is_meta(),
+            "index: Expected all tensors to be on the same device, but the indices are on meta and "
+            "the "
+            "indexed tensor is on ",
+            self.device());
       if (any) {
         bool fits = true;
         try {
@@ -107,7 +124,9 @@ IndexPlan plan_index(const Tensor& self, const std::vector<OptTensor>& raw) {
         } catch (const Error&) {
           fits = false;
         }
-        check<IndexError>(fits, "shape mismatch: indexing tensors could not be broadcast together with shapes ", shape, ", ", i->sizes());
+        check<IndexError>(
+            fits, "shape mismatch: indexing tensors could not be broadcast together with shapes ",
+            shape, ", ", i->sizes());
       } else {
         shape = i->sizes();
       }
@@ -134,7 +153,8 @@ IndexPlan plan_index(const Tensor& self, const std::vector<OptTensor>& raw) {
     if (!t.is_meta()) {
       int64_t n = self.sizes()[size_t(d)], *p = t.data<int64_t>();
       for (int64_t i = 0; i < t.numel(); i++) {
-        if (p[i] < -n || p[i] >= n) fail<IndexError>("index ", p[i], " is out of bounds for dimension ", d, " with size ", n);
+        if (p[i] < -n || p[i] >= n)
+          fail<IndexError>("index ", p[i], " is out of bounds for dimension ", d, " with size ", n);
         if (p[i] < 0) p[i] += n;
       }
     }
@@ -207,25 +227,33 @@ Tensor index(const Tensor& self, const std::vector<OptTensor>& indices) {
     if (sample.is_contiguous()) {
       visit_width(w, [&](auto tag) {
         using E = typename decltype(tag)::type;
-        parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(row, 1)), [&](int64_t begin, int64_t end) {
-          if (row == 1)
-            for (int64_t i = begin; i < end; i++) reinterpret_cast<E*>(to)[i] = reinterpret_cast<const E*>(from)[at[i]];
-          else
-            for (int64_t i = begin; i < end; i++) std::memcpy(to + i * row * w, from + at[i] * w, size_t(row * w));
-        });
+        parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(row, 1)),
+                     [&](int64_t begin, int64_t end) {
+                       if (row == 1)
+                         for (int64_t i = begin; i < end; i++)
+                           reinterpret_cast<E*>(to)[i] = reinterpret_cast<const E*>(from)[at[i]];
+                       else
+                         for (int64_t i = begin; i < end; i++)
+                           std::memcpy(to + i * row * w, from + at[i] * w, size_t(row * w));
+                     });
       });
     } else {
       for (int64_t i = 0; i < n; i++)
-        copy_kernel(flambeau::alias(out, plan.rest, contiguous_strides(plan.rest), i * row), rest_view(plan, at[i]));
+        copy_kernel(flambeau::alias(out, plan.rest, contiguous_strides(plan.rest), i * row),
+                    rest_view(plan, at[i]));
     }
   }
   return place(plan, out);
 }
 
-Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, const Tensor& values, bool accumulate) {
-  check(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ", values.dtype(), " for the source.");
-  check(self.is_meta() || !values.is_meta(), "index_put_: Expected all tensors to be on the same device, but got self on ", self.device(),
-        " and values on meta");
+Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, const Tensor& values,
+                  bool accumulate) {
+  check(self.dtype() == values.dtype(),
+        "Index put requires the source and destination dtypes match, got ", self.dtype(),
+        " for the destination and ", values.dtype(), " for the source.");
+  check(self.is_meta() || !values.is_meta(),
+        "index_put_: Expected all tensors to be on the same device, but got self on ",
+        self.device(), " and values on meta");
   check_overlap("index_put_", self, self);
   IndexPlan plan = plan_index(self, indices);
   Dims sizes = plan.index_shape;
@@ -237,7 +265,8 @@ Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, con
   } catch (const Error&) {
     fits = false;
   }
-  check(fits, "shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result of shape ", shown.sizes());
+  check(fits, "shape mismatch: value tensor of shape ", values.sizes(),
+        " cannot be broadcast to indexing result of shape ", shown.sizes());
   if (self.is_meta() || product(sizes) == 0) return self;
   Tensor source = contiguous_of(unplace(plan, expand(values, shown.sizes(), false)));
   if (source.storage() == self.storage()) source = clone(source, std::nullopt);
@@ -258,11 +287,12 @@ Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, con
     } else {
       for (int64_t i = 0; i < n; i++) {
         Tensor part = rest_view(plan, at[i]);
-        Tensor value = flambeau::alias(source, plan.rest, contiguous_strides(plan.rest), source.offset() + i * row);
+        Tensor value = flambeau::alias(source, plan.rest, contiguous_strides(plan.rest),
+                                       source.offset() + i * row);
         if (accumulate) {
           Tensor sum = contiguous_of(part);
           if (sum.is_same(part)) sum = clone(part, std::nullopt);
-          E *s = sum.template data<E>();
+          E* s = sum.template data<E>();
           const E* v = value.template data<E>();
           for (int64_t j = 0; j < row; j++) s[j] = E(s[j] + v[j]);
           value = sum;
@@ -274,7 +304,8 @@ Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, con
   return self;
 }
 
-// ---- along one dimension -----------------------------------------------------------------------------------
+// ---- along one dimension
+// -----------------------------------------------------------------------------------
 
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   check_index_1d(self, dim, index, "index_select");
@@ -290,29 +321,40 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   const int64_t* p = at.data<int64_t>();
   int64_t n = at.numel(), w = self.itemsize(), run = s.inner * w;
   LongWork work(out.numel() > (1 << 18));
-  parallel_for(s.outer * n, std::max<int64_t>(1, kGrain / s.inner), [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; k++) {
-      int64_t o = k / n, i = k % n;
-      std::memcpy(out.bytes() + k * run, source.bytes() + (o * s.n + p[i]) * run, size_t(run));
-    }
-  });
+  parallel_for(
+      s.outer * n, std::max<int64_t>(1, kGrain / s.inner), [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; k++) {
+          int64_t o = k / n, i = k % n;
+          std::memcpy(out.bytes() + k * run, source.bytes() + (o * s.n + p[i]) * run, size_t(run));
+        }
+      });
   return out;
 }
 
 namespace {
 template <class F>
-Tensor along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* source, F&& f) {
+Tensor along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& index,
+                 const Tensor* source, F&& f) {
   check_index_1d(self, dim, index, op);
   int64_t d = wrap_dim(dim, self.dim());
   if (source) {
-    check(self.dtype() == source->dtype(), op, "(): self (", self.dtype(), ") and source (", source->dtype(), ") must have the same dtype");
+    check(self.dtype() == source->dtype(), op, "(): self (", self.dtype(), ") and source (",
+          source->dtype(), ") must have the same dtype");
     if (source->dim() > 0 && self.dim() > 0) {
-      check(source->dim() == self.dim(), op, "(): source and destination must have the same number of dimensions, got ", source->dim(), " and ", self.dim());
+      check(source->dim() == self.dim(), op,
+            "(): source and destination must have the same number of dimensions, got ",
+            source->dim(), " and ", self.dim());
       for (int64_t k = 0; k < self.dim(); k++)
-        check(k == d || source->sizes()[size_t(k)] == self.sizes()[size_t(k)], op, "(): source shape ", source->sizes(), " and self shape ", self.sizes(), " must agree except in dimension ", d);
-      check(index.numel() == source->sizes()[size_t(d)], op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (", source->sizes()[size_t(d)], ")");
+        check(k == d || source->sizes()[size_t(k)] == self.sizes()[size_t(k)], op,
+              "(): source shape ", source->sizes(), " and self shape ", self.sizes(),
+              " must agree except in dimension ", d);
+      check(index.numel() == source->sizes()[size_t(d)], op, "(): Number of indices (",
+            index.numel(), ") should be equal to source.size(dim): (", source->sizes()[size_t(d)],
+            ")");
     } else {
-      check<IndexError>(index.numel() == (source->dim() ? source->numel() : 1), op, "(): When source is scalar, index should have one element (got ", index.numel(), ")");
+      check<IndexError>(index.numel() == (source->dim() ? source->numel() : 1), op,
+                        "(): When source is scalar, index should have one element (got ",
+                        index.numel(), ")");
     }
   }
   Tensor out = clone(self, MemoryFormat::Contiguous);
@@ -336,8 +378,10 @@ Tensor along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& 
 }
 }  // namespace
 
-Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
-  check(!is_integral(self.dtype()) || alpha.is_integral(), "For integral input tensors, argument alpha must not be a floating point number.");
+Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                 const Scalar& alpha) {
+  check(!is_integral(self.dtype()) || alpha.is_integral(),
+        "For integral input tensors, argument alpha must not be a floating point number.");
   return along_dim("index_add", self, dim, index, &source, [&](auto* to, auto* from, int64_t n) {
     using E = std::decay_t<decltype(*to)>;
     const E a = alpha.to<E>();
@@ -345,36 +389,49 @@ Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   });
 }
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  return along_dim("index_copy", self, dim, index, &source, [&](auto* to, auto* from, int64_t n) { std::copy(from, from + n, to); });
+  return along_dim("index_copy", self, dim, index, &source,
+                   [&](auto* to, auto* from, int64_t n) { std::copy(from, from + n, to); });
 }
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value) {
-  if (value.is_tensor()) check(value.tensor().dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.tensor().dim(), " dimension(s).");
+  if (value.is_tensor())
+    check(value.tensor().dim() == 0,
+          "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+          value.tensor().dim(), " dimension(s).");
   if (self.is_meta()) return clone(self, MemoryFormat::Contiguous);
   Scalar s = value.is_tensor() ? ops::item(value.tensor()) : value.scalar();
-  check(!s.is_complex() || self.is_complex(), "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  check(!s.is_complex() || self.is_complex(),
+        "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   return along_dim("index_fill", self, dim, index, nullptr, [&](auto* to, auto*, int64_t n) {
     using E = std::decay_t<decltype(*to)>;
     std::fill(to, to + n, s.to<E>());
   });
 }
 
-// ---- gather and scatter --------------------------------------------------------------------------------------
+// ---- gather and scatter
+// --------------------------------------------------------------------------------------
 
 namespace {
 
-void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Tensor& index, const Tensor* src) {
-  check(is_integral(index.dtype()), op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
+void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Tensor& index,
+                         const Tensor* src) {
+  check(is_integral(index.dtype()), op, "(): Expected dtype int32/int64 for index, got ",
+        index.dtype());
   if (index.numel() == 0) return;
   int64_t n = std::max<int64_t>(self.dim(), 1);
-  check(std::max<int64_t>(index.dim(), 1) == n, "Index tensor must have the same number of dimensions as self tensor (", op, "): ", index.dim(), " and ", self.dim());
+  check(std::max<int64_t>(index.dim(), 1) == n,
+        "Index tensor must have the same number of dimensions as self tensor (", op,
+        "): ", index.dim(), " and ", self.dim());
   for (int64_t k = 0; k < index.dim() && k < self.dim(); k++) {
     if (k == d) continue;
-    check(index.sizes()[size_t(k)] <= self.sizes()[size_t(k)], "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", d);
+    check(index.sizes()[size_t(k)] <= self.sizes()[size_t(k)], "Expected index ", index.sizes(),
+          " to be no larger than self ", self.sizes(), " apart from dimension ", d);
   }
   if (src) {
-    check(std::max<int64_t>(src->dim(), 1) == n, "Index tensor must have the same number of dimensions as src tensor");
+    check(std::max<int64_t>(src->dim(), 1) == n,
+          "Index tensor must have the same number of dimensions as src tensor");
     for (int64_t k = 0; k < index.dim() && k < src->dim(); k++)
-      check(index.sizes()[size_t(k)] <= src->sizes()[size_t(k)], "Expected index ", index.sizes(), " to be no larger than src ", src->sizes());
+      check(index.sizes()[size_t(k)] <= src->sizes()[size_t(k)], "Expected index ", index.sizes(),
+            " to be no larger than src ", src->sizes());
   }
 }
 
@@ -402,10 +459,14 @@ void walk(const Tensor& index, IntSpan a_strides, IntSpan b_strides, int64_t d, 
 Tensor at_least_1d(const Tensor& t) { return t.dim() ? t : unsqueeze(t, 0); }
 
 template <class F>
-Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src, F&& f) {
+Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tensor& index,
+                    const Tensor* src, F&& f) {
   int64_t d = wrap_dim(dim, self.dim());
   check_gather_shapes(op, self, d, index, src);
-  if (src) check(self.dtype() == src->dtype(), op, "(): Expected self.dtype to be equal to src.dtype, got ", self.dtype(), " and ", src->dtype());
+  if (src)
+    check(self.dtype() == src->dtype(), op,
+          "(): Expected self.dtype to be equal to src.dtype, got ", self.dtype(), " and ",
+          src->dtype());
   Tensor out = clone(self, std::nullopt);
   if (out.is_meta() || index.numel() == 0) return out;
   Tensor at = at_least_1d(as_positions(index, op)), to = at_least_1d(out);
@@ -416,9 +477,8 @@ Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tenso
     E* base = to.template data<E>();
     const E* values = src ? from.template data<E>() : nullptr;
     int64_t step = to.strides()[size_t(d)];
-    walk(at, to.strides(), src ? IntSpan(from.strides()) : IntSpan(), d, [&](int64_t a, int64_t b, int64_t i) {
-      f(base[a + i * step], values ? values[b] : E());
-    });
+    walk(at, to.strides(), src ? IntSpan(from.strides()) : IntSpan(), d,
+         [&](int64_t a, int64_t b, int64_t i) { f(base[a + i * step], values ? values[b] : E()); });
   });
   return out;
 }
@@ -437,7 +497,8 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
     const E* base = reinterpret_cast<const E*>(from.bytes());
     E* to = reinterpret_cast<E*>(out.bytes());
     int64_t step = from.strides()[size_t(d)];
-    walk(at, from.strides(), IntSpan(), d, [&](int64_t a, int64_t, int64_t i) { *to++ = base[a + i * step]; });
+    walk(at, from.strides(), IntSpan(), d,
+         [&](int64_t a, int64_t, int64_t i) { *to++ = base[a + i * step]; });
   });
   return out;
 }
@@ -446,17 +507,23 @@ Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
   return scatter_with("scatter", self, dim, index, &src, [](auto& to, auto v) { to = v; });
 }
 Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  return scatter_with("scatter", self, dim, index, nullptr, [&](auto& to, auto v) { to = value.to<decltype(v)>(); });
+  return scatter_with("scatter", self, dim, index, nullptr,
+                      [&](auto& to, auto v) { to = value.to<decltype(v)>(); });
 }
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  return scatter_with("scatter_add", self, dim, index, &src, [](auto& to, auto v) { to = decltype(v)(to + v); });
+  return scatter_with("scatter_add", self, dim, index, &src,
+                      [](auto& to, auto v) { to = decltype(v)(to + v); });
 }
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce) {
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                      const std::string& reduce) {
   check(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply.");
   bool add = reduce == "add";
-  return scatter_with("scatter", self, dim, index, &src, [add](auto& to, auto v) { to = add ? decltype(v)(to + v) : decltype(v)(to * v); });
+  return scatter_with("scatter", self, dim, index, &src, [add](auto& to, auto v) {
+    to = add ? decltype(v)(to + v) : decltype(v)(to * v);
+  });
 }
-Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) {
+Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index,
+                            const Scalar& value, const std::string& reduce) {
   check(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply.");
   bool add = reduce == "add";
   return scatter_with("scatter", self, dim, index, nullptr, [&](auto& to, auto v) {
@@ -465,11 +532,15 @@ Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index
   });
 }
 
-// ---- masks -----------------------------------------------------------------------------------------------------
+// ---- masks
+// -----------------------------------------------------------------------------------------------------
 
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
-  check(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.dtype());
-  check(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ", self.dtype(), " and ", source.dtype());
+  check(mask.dtype() == DType::Bool,
+        "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.dtype());
+  check(self.dtype() == source.dtype(),
+        "masked_scatter: expected self and source to have same dtypes but got ", self.dtype(),
+        " and ", source.dtype());
   Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
   Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
   if (out.is_meta()) return out;
@@ -479,14 +550,17 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   int64_t k = 0, n = out.numel(), w = out.itemsize();
   for (int64_t i = 0; i < n; i++)
     if (flags[i]) {
-      check(k < from.numel(), "masked_scatter: Number of elements of source (", from.numel(), ") < number of ones in mask");
+      check(k < from.numel(), "masked_scatter: Number of elements of source (", from.numel(),
+            ") < number of ones in mask");
       std::memcpy(out.bytes() + i * w, from.bytes() + k++ * w, size_t(w));
     }
   return out;
 }
 
 Tensor nonzero(const Tensor& self) {
-  check<NotImplementedError>(!self.is_meta(), "nonzero: the shape of the result depends on data, which meta tensors do not have");
+  check<NotImplementedError>(
+      !self.is_meta(),
+      "nonzero: the shape of the result depends on data, which meta tensors do not have");
   Tensor flags = contiguous_of(cast_of(self, DType::Bool));
   const bool* p = flags.data<bool>();
   int64_t n = self.numel(), count = 0;
@@ -504,12 +578,15 @@ Tensor nonzero(const Tensor& self) {
   return out;
 }
 
-// ---- embedding ---------------------------------------------------------------------------------------------------
+// ---- embedding
+// ---------------------------------------------------------------------------------------------------
 
 Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx, bool, bool) {
   check(weight.dim() == 2, "'weight' must be 2-D");
   check(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32,
-        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got ", indices.dtype(), " instead (while checking arguments for embedding)");
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+        "Long, Int; but got ",
+        indices.dtype(), " instead (while checking arguments for embedding)");
   (void)padding_idx;
   Dims sizes = indices.sizes();
   sizes.push_back(weight.sizes()[1]);
@@ -519,19 +596,24 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_id
   int64_t rows = weight.sizes()[0], run = weight.sizes()[1] * weight.itemsize(), n = at.numel();
   const int64_t* p = at.data<int64_t>();
   for (int64_t i = 0; i < n; i++)
-    if (p[i] < 0 || p[i] >= rows) fail<IndexError>("index out of range in self: embedding got index ", p[i], " at element ", i, ", but the table has ", rows, " rows");
-  parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(weight.sizes()[1], 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) std::memcpy(out.bytes() + i * run, table.bytes() + p[i] * run, size_t(run));
-  });
+    if (p[i] < 0 || p[i] >= rows)
+      fail<IndexError>("index out of range in self: embedding got index ", p[i], " at element ", i,
+                       ", but the table has ", rows, " rows");
+  parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(weight.sizes()[1], 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; i++)
+                   std::memcpy(out.bytes() + i * run, table.bytes() + p[i] * run, size_t(run));
+               });
   return out;
 }
 
-Tensor embedding_backward(const Tensor& grad, const Tensor& indices, const Dims& size, int64_t padding_idx, bool scale_grad_by_freq) {
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, const Dims& size,
+                          int64_t padding_idx, bool scale_grad_by_freq) {
   Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
   fill_kernel(out, 0);
   if (out.is_meta()) return out;
-  check(size.size() == 2 && grad.numel() == indices.numel() * size[1], "embedding_backward: grad ", grad.sizes(), " does not fit indices ",
-        indices.sizes(), " and weight ", size);
+  check(size.size() == 2 && grad.numel() == indices.numel() * size[1], "embedding_backward: grad ",
+        grad.sizes(), " does not fit indices ", indices.sizes(), " and weight ", size);
   Tensor at = as_positions(indices, "embedding_backward"), from = contiguous_of(grad);
   check_positions(at, size[0], "embedding_backward", false);
   const int64_t* p = at.data<int64_t>();
@@ -550,14 +632,16 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, const Dims&
     for (int64_t i = 0; i < at.numel(); i++) {
       if (p[i] == padding_idx) continue;
       E scale = counts.empty() ? E(1) : E(double(1) / double(counts[size_t(p[i])]));
-      for (int64_t k = 0; k < width; k++) to[p[i] * width + k] = E(to[p[i] * width + k] + E(v[i * width + k] * scale));
+      for (int64_t k = 0; k < width; k++)
+        to[p[i] * width + k] = E(to[p[i] * width + k] + E(v[i * width + k] * scale));
     }
   });
   return cast_of(sum, grad.dtype());
 }
 
 Tensor one_hot(const Tensor& self, int64_t num_classes) {
-  check(self.dtype() == DType::Int64, "one_hot is only applicable to index tensor of type LongTensor, got ", self.dtype());
+  check(self.dtype() == DType::Int64,
+        "one_hot is only applicable to index tensor of type LongTensor, got ", self.dtype());
   check(!self.is_meta() || num_classes > 0, "one_hot: num_classes must be given for meta tensors");
   Tensor at = contiguous_of(self);
   const int64_t* p = self.is_meta() ? nullptr : at.data<int64_t>();
@@ -570,7 +654,8 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
       high = std::max(high, p[i]);
     }
     if (classes == -1) classes = high + 1;
-    check(classes > 0 && high < classes, "Class values must be smaller than num_classes: got ", high, " for num_classes=", classes);
+    check(classes > 0 && high < classes, "Class values must be smaller than num_classes: got ",
+          high, " for num_classes=", classes);
   }
   Dims sizes = self.sizes();
   sizes.push_back(classes);

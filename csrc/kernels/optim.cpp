@@ -7,15 +7,22 @@
 #include "runtime/parallel.h"
 
 namespace flambeau {
-namespace baseline { extern const OptimLoops optim_loops[]; }
-namespace avx2 { extern const OptimLoops optim_loops[]; }
-namespace avx512 { extern const OptimLoops optim_loops[]; }
+namespace baseline {
+extern const OptimLoops optim_loops[];
+}
+namespace avx2 {
+extern const OptimLoops optim_loops[];
+}
+namespace avx512 {
+extern const OptimLoops optim_loops[];
+}
 
 namespace kernels {
 namespace {
 
 const OptimLoops& loops() {
-  static const OptimLoops* const tables[3] = {FLAMBEAU_TABLE_BASELINE(optim_loops, 0), FLAMBEAU_TABLE_AVX2(optim_loops, 0),
+  static const OptimLoops* const tables[3] = {FLAMBEAU_TABLE_BASELINE(optim_loops, 0),
+                                              FLAMBEAU_TABLE_AVX2(optim_loops, 0),
                                               FLAMBEAU_TABLE_AVX512(optim_loops, 0)};
   return *tables[chosen_target()];
 }
@@ -35,24 +42,32 @@ void for_pieces(const TensorList& params, F&& f) {
   for (size_t i = 0; i < params.size(); i++) {
     int64_t n = params[i].numel();
     total += n;
-    for (int64_t at = 0; at < n; at += kChunk) pieces.push_back({uint32_t(i), at, std::min(n, at + kChunk)});
+    for (int64_t at = 0; at < n; at += kChunk)
+      pieces.push_back({uint32_t(i), at, std::min(n, at + kChunk)});
   }
   auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; k++) f(pieces[size_t(k)].param, pieces[size_t(k)].begin, pieces[size_t(k)].end);
+    for (int64_t k = begin; k < end; k++)
+      f(pieces[size_t(k)].param, pieces[size_t(k)].begin, pieces[size_t(k)].end);
   };
   LongWork work(total >= (1 << 18));
   int64_t count = int64_t(pieces.size());
-  if (total < 16384) run(0, count);
-  else parallel_for(count, 1, run);
+  if (total < 16384)
+    run(0, count);
+  else
+    parallel_for(count, 1, run);
 }
 
-void check_list(const char* op, const char* name, const TensorList& list, const TensorList& params) {
-  check(list.size() == params.size(), op, ": ", params.size(), " params but ", list.size(), " ", name);
+void check_list(const char* op, const char* name, const TensorList& list,
+                const TensorList& params) {
+  check(list.size() == params.size(), op, ": ", params.size(), " params but ", list.size(), " ",
+        name);
   for (size_t i = 0; i < list.size(); i++) {
     const Tensor &t = list[i], &p = params[i];
-    check(t.dtype() == p.dtype() && equal(t.sizes(), p.sizes()), op, ": ", name, "[", i, "] has shape ", t.sizes(), " and dtype ", t.dtype(),
-          ", but params[", i, "] has ", p.sizes(), " and ", p.dtype());
-    check(t.is_contiguous() || equal(t.strides(), p.strides()), op, ": ", name, "[", i, "] and params[", i, "] have different strides");
+    check(t.dtype() == p.dtype() && equal(t.sizes(), p.sizes()), op, ": ", name, "[", i,
+          "] has shape ", t.sizes(), " and dtype ", t.dtype(), ", but params[", i, "] has ",
+          p.sizes(), " and ", p.dtype());
+    check(t.is_contiguous() || equal(t.strides(), p.strides()), op, ": ", name, "[", i,
+          "] and params[", i, "] have different strides");
   }
 }
 
@@ -74,8 +89,10 @@ TensorList matching(const TensorList& grads, const TensorList& params) {
 
 void check_params(const char* op, const TensorList& params) {
   for (size_t i = 0; i < params.size(); i++) {
-    check(params[i].dtype() == DType::Float32 || params[i].dtype() == DType::Float64, op, ": params[", i, "] has dtype ", params[i].dtype(), ", expected float32 or float64");
-    check(is_non_overlapping_and_dense(params[i].sizes(), params[i].strides()), op, ": params[", i, "] must be dense, got strides ", params[i].strides());
+    check(params[i].dtype() == DType::Float32 || params[i].dtype() == DType::Float64, op,
+          ": params[", i, "] has dtype ", params[i].dtype(), ", expected float32 or float64");
+    check(is_non_overlapping_and_dense(params[i].sizes(), params[i].strides()), op, ": params[", i,
+          "] must be dense, got strides ", params[i].strides());
   }
 }
 
@@ -83,11 +100,14 @@ char* element(const Tensor& t, int64_t i) { return t.bytes() + i * t.itemsize();
 
 }  // namespace
 
-void _adam_step_(const TensorList& params, const TensorList& grads, const TensorList& exp_avgs, const TensorList& exp_avg_sqs, const TensorList& max_exp_avg_sqs,
-                 const TensorList& steps, double lr, double beta1, double beta2, double eps, double weight_decay, bool decoupled, bool amsgrad, bool maximize) {
+void _adam_step_(const TensorList& params, const TensorList& grads, const TensorList& exp_avgs,
+                 const TensorList& exp_avg_sqs, const TensorList& max_exp_avg_sqs,
+                 const TensorList& steps, double lr, double beta1, double beta2, double eps,
+                 double weight_decay, bool decoupled, bool amsgrad, bool maximize) {
   const char* op = "_adam_step_";
   check_params(op, params);
-  check(grads.size() == params.size() && steps.size() == params.size(), op, ": params, grads and steps differ in length");
+  check(grads.size() == params.size() && steps.size() == params.size(), op,
+        ": params, grads and steps differ in length");
   TensorList g = matching(grads, params);
   check_list(op, "grads", g, params);
   check_list(op, "exp_avgs", exp_avgs, params);
@@ -95,22 +115,28 @@ void _adam_step_(const TensorList& params, const TensorList& grads, const Tensor
   if (amsgrad) check_list(op, "max_exp_avg_sqs", max_exp_avg_sqs, params);
   std::vector<AdamScalars> scalars;
   for (size_t i = 0; i < params.size(); i++) {
-    check(steps[i].numel() == 1 && steps[i].dtype() == DType::Float32, op, ": steps[", i, "] must be one float32 number");
+    check(steps[i].numel() == 1 && steps[i].dtype() == DType::Float32, op, ": steps[", i,
+          "] must be one float32 number");
     float* step = steps[i].data<float>();
     *step += 1;
     double t = *step, correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
-    scalars.push_back({weight_decay, 1 - lr * weight_decay, 1 - beta1, beta2, 1 - beta2, std::sqrt(correction2), eps, lr / correction1,
-                       !decoupled && weight_decay != 0, decoupled && weight_decay != 0, amsgrad, maximize});
+    scalars.push_back({weight_decay, 1 - lr * weight_decay, 1 - beta1, beta2, 1 - beta2,
+                       std::sqrt(correction2), eps, lr / correction1,
+                       !decoupled && weight_decay != 0, decoupled && weight_decay != 0, amsgrad,
+                       maximize});
   }
   for_pieces(params, [&](uint32_t i, int64_t begin, int64_t end) {
-    loops().adam[params[i].dtype() == DType::Float64](element(params[i], begin), element(g[i], begin), element(exp_avgs[i], begin), element(exp_avg_sqs[i], begin),
-                                                      amsgrad ? element(max_exp_avg_sqs[i], begin) : nullptr, end - begin, scalars[i]);
+    loops().adam[params[i].dtype() == DType::Float64](
+        element(params[i], begin), element(g[i], begin), element(exp_avgs[i], begin),
+        element(exp_avg_sqs[i], begin), amsgrad ? element(max_exp_avg_sqs[i], begin) : nullptr,
+        end - begin, scalars[i]);
   });
   for (auto& p : params) bump_version(p, op);
 }
 
-void _sgd_step_(const TensorList& params, const TensorList& grads, const TensorList& buffers, double lr, double momentum, double dampening, double weight_decay,
-                bool nesterov, bool maximize, bool first_step) {
+void _sgd_step_(const TensorList& params, const TensorList& grads, const TensorList& buffers,
+                double lr, double momentum, double dampening, double weight_decay, bool nesterov,
+                bool maximize, bool first_step) {
   const char* op = "_sgd_step_";
   check_params(op, params);
   check(grads.size() == params.size(), op, ": params and grads differ in length");
@@ -119,7 +145,9 @@ void _sgd_step_(const TensorList& params, const TensorList& grads, const TensorL
   if (momentum != 0) check_list(op, "momentum_buffers", buffers, params);
   const SgdScalars s{weight_decay, momentum, 1 - dampening, -lr, nesterov, maximize, first_step};
   for_pieces(params, [&](uint32_t i, int64_t begin, int64_t end) {
-    loops().sgd[params[i].dtype() == DType::Float64](element(params[i], begin), element(g[i], begin), momentum != 0 ? element(buffers[i], begin) : nullptr, end - begin, s);
+    loops().sgd[params[i].dtype() == DType::Float64](
+        element(params[i], begin), element(g[i], begin),
+        momentum != 0 ? element(buffers[i], begin) : nullptr, end - begin, s);
   });
   for (auto& p : params) bump_version(p, op);
 }

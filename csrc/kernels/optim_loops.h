@@ -14,7 +14,8 @@ struct SgdScalars {
 };
 
 struct OptimLoops {
-  void (*adam[2])(void* p, const void* g, void* m, void* v, void* vmax, int64_t n, const AdamScalars& s);  // float, double
+  void (*adam[2])(void* p, const void* g, void* m, void* v, void* vmax, int64_t n,
+                  const AdamScalars& s);  // float, double
   void (*sgd[2])(void* p, const void* g, void* buffer, int64_t n, const SgdScalars& s);
 };
 

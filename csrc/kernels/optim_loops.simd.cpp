@@ -11,7 +11,8 @@ template <class T, bool Amsgrad>
 void adam_loop(T* p, const T* g, T* m, T* v, T* vmax, int64_t n, const AdamScalars& s) {
   const T sign = s.maximize ? T(-1) : T(1), decay = T(s.weight_decay);
   const bool decays = s.decay_gradient;
-  const T factor = s.decay_parameter ? T(s.decay_factor) : T(1), a = T(s.beta1_rest), b = T(s.beta2);
+  const T factor = s.decay_parameter ? T(s.decay_factor) : T(1), a = T(s.beta1_rest),
+          b = T(s.beta2);
   const T c = T(s.beta2_rest), correction = T(s.correction), eps = T(s.eps), step = T(s.step_size);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; i++) {
@@ -35,13 +36,15 @@ void adam_loop(T* p, const T* g, T* m, T* v, T* vmax, int64_t n, const AdamScala
 template <class T>
 void adam(void* p, const void* g, void* m, void* v, void* vmax, int64_t n, const AdamScalars& s) {
   auto run = s.amsgrad ? adam_loop<T, true> : adam_loop<T, false>;
-  run(static_cast<T*>(p), static_cast<const T*>(g), static_cast<T*>(m), static_cast<T*>(v), static_cast<T*>(vmax), n, s);
+  run(static_cast<T*>(p), static_cast<const T*>(g), static_cast<T*>(m), static_cast<T*>(v),
+      static_cast<T*>(vmax), n, s);
 }
 
 template <class T, bool Momentum>
 void sgd_loop(T* p, const T* g, T* buffer, int64_t n, const SgdScalars& s) {
   const T sign = s.maximize ? T(-1) : T(1), decay = T(s.weight_decay), momentum = T(s.momentum);
-  const T rest = s.first ? T(1) : T(s.rest), keep = s.first ? T(0) : momentum, step = T(s.negative_lr);
+  const T rest = s.first ? T(1) : T(s.rest), keep = s.first ? T(0) : momentum,
+          step = T(s.negative_lr);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; i++) {
     T d = s.weight_decay != 0 ? sign * g[i] + decay * p[i] : sign * g[i];

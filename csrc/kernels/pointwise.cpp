@@ -9,20 +9,26 @@
 
 namespace flambeau {
 
-namespace baseline { extern const LoopFn convert_table[kNumDTypes][kNumDTypes]; }
-namespace avx2 { extern const LoopFn convert_table[kNumDTypes][kNumDTypes]; }
-namespace avx512 { extern const LoopFn convert_table[kNumDTypes][kNumDTypes]; }
+namespace baseline {
+extern const LoopFn convert_table[kNumDTypes][kNumDTypes];
+}
+namespace avx2 {
+extern const LoopFn convert_table[kNumDTypes][kNumDTypes];
+}
+namespace avx512 {
+extern const LoopFn convert_table[kNumDTypes][kNumDTypes];
+}
 
 namespace {
 
 LoopFn converter(DType to, DType from) {
-  static const LoopFn (*const tables[3])[kNumDTypes] = {
-      FLAMBEAU_TABLE_BASELINE(convert_table, 0), FLAMBEAU_TABLE_AVX2(convert_table, 0),
-      FLAMBEAU_TABLE_AVX512(convert_table, 0)};
+  static const LoopFn(*const tables[3])[kNumDTypes] = {FLAMBEAU_TABLE_BASELINE(convert_table, 0),
+                                                       FLAMBEAU_TABLE_AVX2(convert_table, 0),
+                                                       FLAMBEAU_TABLE_AVX512(convert_table, 0)};
   return tables[chosen_target()][int(to)][int(from)];
 }
 
-constexpr int64_t kBlock = 1024;            // elements of a block buffer
+constexpr int64_t kBlock = 1024;  // elements of a block buffer
 constexpr int kMaxOperands = kMaxInputs + 1;
 constexpr int64_t kParallelBytes = 1 << 15;  // below this much data one thread is faster
 constexpr int64_t kLongWork = 1 << 18;       // elements from which the GIL is released
@@ -32,12 +38,17 @@ using Strides = std::array<int64_t, 16>;
 
 // Strided copy of a rows x cols tile into a dense buffer (or out of one).
 template <class T, bool Load>
-void move_tile(char* dense, char* strided, int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+void move_tile(char* dense, char* strided, int64_t rows, int64_t cols, int64_t row_step,
+               int64_t col_step) {
   T* d = reinterpret_cast<T*>(dense);
-  auto at = [&](int64_t r, int64_t c) -> T& { return *reinterpret_cast<T*>(strided + r * row_step + c * col_step); };
+  auto at = [&](int64_t r, int64_t c) -> T& {
+    return *reinterpret_cast<T*>(strided + r * row_step + c * col_step);
+  };
   auto one = [&](int64_t r, int64_t c) {
-    if constexpr (Load) d[r * cols + c] = at(r, c);
-    else at(r, c) = d[r * cols + c];
+    if constexpr (Load)
+      d[r * cols + c] = at(r, c);
+    else
+      at(r, c) = d[r * cols + c];
   };
   const bool by_rows = std::abs(row_step) < std::abs(col_step) && rows > 1;
   if (by_rows) {
@@ -45,8 +56,10 @@ void move_tile(char* dense, char* strided, int64_t rows, int64_t cols, int64_t r
       for (int64_t r = 0; r < rows; r++) one(r, c);
   } else if (col_step == int64_t(sizeof(T))) {
     for (int64_t r = 0; r < rows; r++) {
-      if constexpr (Load) std::memcpy(d + r * cols, strided + r * row_step, size_t(cols) * sizeof(T));
-      else std::memcpy(strided + r * row_step, d + r * cols, size_t(cols) * sizeof(T));
+      if constexpr (Load)
+        std::memcpy(d + r * cols, strided + r * row_step, size_t(cols) * sizeof(T));
+      else
+        std::memcpy(strided + r * row_step, d + r * cols, size_t(cols) * sizeof(T));
     }
   } else {
     for (int64_t r = 0; r < rows; r++)
@@ -55,7 +68,8 @@ void move_tile(char* dense, char* strided, int64_t rows, int64_t cols, int64_t r
 }
 
 template <bool Load>
-void move_tile(int64_t width, char* dense, char* strided, int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+void move_tile(int64_t width, char* dense, char* strided, int64_t rows, int64_t cols,
+               int64_t row_step, int64_t col_step) {
   visit_width(width, [&](auto tag) {
     move_tile<typename decltype(tag)::type, Load>(dense, strided, rows, cols, row_step, col_step);
   });
@@ -64,10 +78,11 @@ void move_tile(int64_t width, char* dense, char* strided, int64_t rows, int64_t 
 // One tensor or number of an iteration.
 struct Operand2 {
   char* data = nullptr;
-  int64_t width = 0;       // bytes of an element as stored
+  int64_t width = 0;  // bytes of an element as stored
   int64_t compute_width = 0;
-  LoopFn convert = nullptr;  // stored -> compute (inputs), compute -> stored (output); null when equal
-  Strides strides{};       // bytes, innermost last
+  LoopFn convert =
+      nullptr;        // stored -> compute (inputs), compute -> stored (output); null when equal
+  Strides strides{};  // bytes, innermost last
 };
 
 // An iteration: operand 0 is the output.
@@ -81,8 +96,8 @@ struct Iteration {
   int cost = 4;
 };
 
-// Drops dimensions of size 1, orders by the output's strides and merges neighbours that are one run in
-// every operand.
+// Drops dimensions of size 1, orders by the output's strides and merges neighbours that are one run
+// in every operand.
 void simplify(Iteration& it) {
   int n = 0;
   int order[16];
@@ -109,7 +124,8 @@ void simplify(Iteration& it) {
       merge = strides[k][size_t(m - 1)] == it.operand[k].strides[size_t(d)] * it.sizes[d];
     if (merge) {
       sizes[m - 1] *= it.sizes[d];
-      for (int k = 0; k < it.count; k++) strides[k][size_t(m - 1)] = it.operand[k].strides[size_t(d)];
+      for (int k = 0; k < it.count; k++)
+        strides[k][size_t(m - 1)] = it.operand[k].strides[size_t(d)];
     } else {
       sizes[m] = it.sizes[d];
       for (int k = 0; k < it.count; k++) strides[k][size_t(m)] = it.operand[k].strides[size_t(d)];
@@ -136,10 +152,12 @@ struct Blocks {
 struct Tile {
   const Iteration& it;
   Blocks& blocks;
-  bool filled[kMaxOperands] = {};  // buffers of numbers and broadcast operands that hold their value
+  bool filled[kMaxOperands] =
+      {};  // buffers of numbers and broadcast operands that hold their value
 
   // The dense compute-dtype data of input k.
-  const void* input(int k, char* p, int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+  const void* input(int k, char* p, int64_t rows, int64_t cols, int64_t row_step,
+                    int64_t col_step) {
     const Operand2& o = it.operand[k];
     char* buffer = blocks.compute[k];
     const int64_t n = rows * cols;
@@ -182,7 +200,8 @@ struct Tile {
   void run(char* const* at, int64_t rows, int64_t cols, int outer_dim, int inner_dim) {
     const void* in[kMaxInputs];
     auto step = [&](int k, int d) { return d < 0 ? int64_t(0) : it.operand[k].strides[size_t(d)]; };
-    for (int k = 1; k < it.count; k++) in[k - 1] = input(k, at[k], rows, cols, step(k, outer_dim), step(k, inner_dim));
+    for (int k = 1; k < it.count; k++)
+      in[k - 1] = input(k, at[k], rows, cols, step(k, outer_dim), step(k, inner_dim));
     const Operand2& o = it.operand[0];
     const int64_t row_step = step(0, outer_dim), col_step = step(0, inner_dim), n = rows * cols;
     const bool dense = col_step == o.width && (rows == 1 || row_step == cols * o.width);
@@ -198,12 +217,15 @@ struct Tile {
     store(o, at[0], blocks.compute[0], dense, rows, cols, row_step, col_step);
   }
 
-  void store(const Operand2& o, char* to, const void* from, bool dense, int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+  void store(const Operand2& o, char* to, const void* from, bool dense, int64_t rows, int64_t cols,
+             int64_t row_step, int64_t col_step) {
     const int64_t n = rows * cols;
     const void* in[] = {from};
     if (dense) {
-      if (o.convert) o.convert(to, in, n, nullptr);
-      else std::memcpy(to, from, size_t(n * o.width));
+      if (o.convert)
+        o.convert(to, in, n, nullptr);
+      else
+        std::memcpy(to, from, size_t(n * o.width));
       return;
     }
     const char* source = static_cast<const char*>(from);
@@ -244,11 +266,13 @@ void run_flat(const Iteration& it, int64_t begin, int64_t end) {
     const void* in[kMaxInputs];
     Tile tile{it, blocks};
     for (int k = 1; k < it.count; k++)
-      if (it.operand[k].strides[0] == 0) in[k - 1] = tile.input(k, it.operand[k].data, 1, block, 0, 0);
+      if (it.operand[k].strides[0] == 0)
+        in[k - 1] = tile.input(k, it.operand[k].data, 1, block, 0, 0);
     for (int64_t i = begin; i < end; i += block) {
       for (int k = 1; k < it.count; k++)
         if (it.operand[k].strides[0] != 0) in[k - 1] = it.operand[k].data + i * it.operand[k].width;
-      it.loop(it.operand[0].data + i * it.operand[0].width, in, std::min(block, end - i), it.params);
+      it.loop(it.operand[0].data + i * it.operand[0].width, in, std::min(block, end - i),
+              it.params);
     }
     return;
   }
@@ -256,9 +280,12 @@ void run_flat(const Iteration& it, int64_t begin, int64_t end) {
     const Operand2 &o = it.operand[0], &a = it.operand[1];
     char* to = o.data + begin * o.width;
     const void* in[] = {a.data + begin * a.width};
-    if (a.convert && !o.convert) a.convert(to, in, end - begin, nullptr);
-    else if (o.convert && !a.convert) o.convert(to, in, end - begin, nullptr);
-    else if (!o.convert) std::memcpy(to, in[0], size_t((end - begin) * o.width));
+    if (a.convert && !o.convert)
+      a.convert(to, in, end - begin, nullptr);
+    else if (o.convert && !a.convert)
+      o.convert(to, in, end - begin, nullptr);
+    else if (!o.convert)
+      std::memcpy(to, in[0], size_t((end - begin) * o.width));
     if (!(a.convert && o.convert)) return;
   }
   Tile tile{it, blocks};
@@ -276,7 +303,8 @@ void run_tiled(const Iteration& it) {
   bool transposed = false;
   for (int k = 0; k < it.count && outer >= 0; k++) {
     const Operand2& o = it.operand[k];
-    transposed |= std::abs(o.strides[size_t(outer)]) < std::abs(o.strides[size_t(inner)]) && o.strides[size_t(outer)] != 0;
+    transposed |= std::abs(o.strides[size_t(outer)]) < std::abs(o.strides[size_t(inner)]) &&
+                  o.strides[size_t(outer)] != 0;
   }
   // a transposed operand is read by cache lines: 16 rows of 64 columns
   const int64_t cols = std::min(cols_all, transposed ? int64_t(64) : kBlock);
@@ -285,24 +313,27 @@ void run_tiled(const Iteration& it) {
   int64_t outer_count = 1;
   for (int d = 0; d < outer; d++) outer_count *= it.sizes[d];
   const int64_t tiles = outer_count * row_tiles * col_tiles;
-  const int64_t grain = std::max<int64_t>(1, kParallelBytes / (rows * cols * std::max<int64_t>(it.cost, 1)));
-  parallel_for(tiles, it.numel < kParallelBytes / 4 ? tiles : grain, [&](int64_t begin, int64_t end) {
-    Blocks blocks;
-    Tile tile{it, blocks};
-    for (int64_t t = begin; t < end; t++) {
-      int64_t c = t % col_tiles * cols, r = t / col_tiles % row_tiles * rows, rest = t / (col_tiles * row_tiles);
-      char* at[kMaxOperands];
-      for (int k = 0; k < it.count; k++)
-        at[k] = it.operand[k].data + c * it.operand[k].strides[size_t(inner)] +
-                (outer >= 0 ? r * it.operand[k].strides[size_t(outer)] : 0);
-      for (int d = outer - 1; d >= 0; d--) {
-        int64_t i = rest % it.sizes[d];
-        rest /= it.sizes[d];
-        for (int k = 0; k < it.count; k++) at[k] += i * it.operand[k].strides[size_t(d)];
-      }
-      tile.run(at, std::min(rows, rows_all - r), std::min(cols, cols_all - c), outer, inner);
-    }
-  });
+  const int64_t grain =
+      std::max<int64_t>(1, kParallelBytes / (rows * cols * std::max<int64_t>(it.cost, 1)));
+  parallel_for(
+      tiles, it.numel < kParallelBytes / 4 ? tiles : grain, [&](int64_t begin, int64_t end) {
+        Blocks blocks;
+        Tile tile{it, blocks};
+        for (int64_t t = begin; t < end; t++) {
+          int64_t c = t % col_tiles * cols, r = t / col_tiles % row_tiles * rows,
+                  rest = t / (col_tiles * row_tiles);
+          char* at[kMaxOperands];
+          for (int k = 0; k < it.count; k++)
+            at[k] = it.operand[k].data + c * it.operand[k].strides[size_t(inner)] +
+                    (outer >= 0 ? r * it.operand[k].strides[size_t(outer)] : 0);
+          for (int d = outer - 1; d >= 0; d--) {
+            int64_t i = rest % it.sizes[d];
+            rest /= it.sizes[d];
+            for (int k = 0; k < it.count; k++) at[k] += i * it.operand[k].strides[size_t(d)];
+          }
+          tile.run(at, std::min(rows, rows_all - r), std::min(cols, cols_all - c), outer, inner);
+        }
+      });
 }
 
 void run(Iteration& it) {
@@ -311,8 +342,10 @@ void run(Iteration& it) {
   LongWork long_work(it.numel >= kLongWork);
   if (is_flat(it)) {
     const int64_t grain = std::max<int64_t>(kParallelBytes / std::max(it.cost, 1), 4096);
-    if (it.numel <= grain) run_flat(it, 0, it.numel);
-    else parallel_for(it.numel, grain, [&](int64_t begin, int64_t end) { run_flat(it, begin, end); });
+    if (it.numel <= grain)
+      run_flat(it, 0, it.numel);
+    else
+      parallel_for(it.numel, grain, [&](int64_t begin, int64_t end) { run_flat(it, begin, end); });
     return;
   }
   run_tiled(it);
@@ -323,7 +356,8 @@ void add_tensor(Iteration& it, const Tensor& t, DType compute, bool output) {
   o.data = t.bytes();
   o.width = t.itemsize();
   o.compute_width = itemsize(compute);
-  if (t.dtype() != compute) o.convert = output ? converter(t.dtype(), compute) : converter(compute, t.dtype());
+  if (t.dtype() != compute)
+    o.convert = output ? converter(t.dtype(), compute) : converter(compute, t.dtype());
   const int64_t lead = it.ndim - t.dim();
   for (int64_t d = 0; d < it.ndim; d++) {
     const bool broadcast = d < lead || (t.sizes()[size_t(d - lead)] == 1 && it.sizes[d] != 1);
@@ -332,7 +366,8 @@ void add_tensor(Iteration& it, const Tensor& t, DType compute, bool output) {
 }
 
 void set_shape(Iteration& it, IntSpan sizes) {
-  check(sizes.size() <= 16, "tensors with more than 16 dimensions are not supported here, got ", sizes.size());
+  check(sizes.size() <= 16, "tensors with more than 16 dimensions are not supported here, got ",
+        sizes.size());
   it.ndim = int(sizes.size());
   it.numel = product(sizes);
   std::copy(sizes.begin(), sizes.end(), it.sizes);
@@ -353,23 +388,29 @@ void write_scalar(char* to, DType t, const Scalar& s) {
 }
 
 const char* rule_error_name(DType t) {
-  static const char* names[] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
+  static const char* names[] = {"Bool",  "Byte",   "Char",         "Short",
+                                "Int",   "Long",   "Half",         "BFloat16",
+                                "Float", "Double", "ComplexFloat", "ComplexDouble"};
   return names[int(t)];
 }
 
 // Dtypes and shape of a call, and its numbers in the compute dtype.
-void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> inputs, std::initializer_list<Scalar> params) {
+void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> inputs,
+               std::initializer_list<Scalar> params) {
   ResultType type;
   bool first = true, same = true;
   const Tensor* lead = nullptr;
   int i = 0;
   for (const Input& in : inputs) {
     if (!(op.bool_inputs >> i & 1)) {
-      if (in.tensor) type.add(*in.tensor);
-      else type.add(*in.scalar);
+      if (in.tensor)
+        type.add(*in.tensor);
+      else
+        type.add(*in.scalar);
     } else if (in.tensor) {
       check((*in.tensor).dtype() == DType::Bool || (*in.tensor).dtype() == DType::UInt8, op.name,
-            " expected condition to be a boolean tensor, but got a tensor with dtype ", (*in.tensor).dtype());
+            " expected condition to be a boolean tensor, but got a tensor with dtype ",
+            (*in.tensor).dtype());
     }
     if (in.tensor) {
       if (first) {
@@ -386,23 +427,33 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
   (void)same;
   (void)lead;
   DType common = type.get();
-  if (op.rule == DTypeRule::Float && category(common) <= Category::Integral) common = default_dtype();
+  if (op.rule == DTypeRule::Float && category(common) <= Category::Integral)
+    common = default_dtype();
   plan.compute = info(common).compute;
   switch (op.rule) {
-    case DTypeRule::Bool: plan.result = DType::Bool; break;
-    case DTypeRule::Real: plan.result = real_dtype(common); break;
-    default: plan.result = common;
+    case DTypeRule::Bool:
+      plan.result = DType::Bool;
+      break;
+    case DTypeRule::Real:
+      plan.result = real_dtype(common);
+      break;
+    default:
+      plan.result = common;
   }
   if (!(*op.tables[chosen_target()])[int(plan.compute)])
-    fail<NotImplementedError>("\"", op.name, "\" not implemented for '", rule_error_name(common), "'");
+    fail<NotImplementedError>("\"", op.name, "\" not implemented for '", rule_error_name(common),
+                              "'");
   i = 0;
   for (const Scalar& s : params) {
     if ((op.integer_param >> i & 1) && category(plan.compute) <= Category::Integral) {
-      check(s.is_integral(), "For integral input tensors, argument alpha must not be a floating point number.");
-      check(!s.is_bool() || plan.compute == DType::Bool, "Boolean alpha only supported for Boolean results.");
+      check(s.is_integral(),
+            "For integral input tensors, argument alpha must not be a floating point number.");
+      check(!s.is_bool() || plan.compute == DType::Bool,
+            "Boolean alpha only supported for Boolean results.");
     }
     if (s.is_complex() && !is_complex(plan.compute))
-      check(s.to_complex().imag() == 0, op.name, ": a complex number argument needs complex tensors, got ", plan.compute);
+      check(s.to_complex().imag() == 0, op.name,
+            ": a complex number argument needs complex tensors, got ", plan.compute);
     write_scalar(plan.params[i++], plan.compute, s);
   }
   i = 0;
@@ -415,7 +466,8 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
   }
 }
 
-void execute(const PointwiseOp& op, const Tensor& out, Plan& plan, std::initializer_list<Input> inputs) {
+void execute(const PointwiseOp& op, const Tensor& out, Plan& plan,
+             std::initializer_list<Input> inputs) {
   if (out.is_meta() || out.numel() == 0) return;
   Iteration it;
   it.loop = (*op.tables[chosen_target()])[int(plan.compute)];
@@ -425,7 +477,8 @@ void execute(const PointwiseOp& op, const Tensor& out, Plan& plan, std::initiali
   const DType out_compute = op.rule == DTypeRule::Bool   ? DType::Bool
                             : op.rule == DTypeRule::Real ? real_dtype(plan.compute)
                                                          : plan.compute;
-  bool simple = out.is_contiguous() && out.dtype() == out_compute && plan.sizes.size() <= 5 && out.numel() <= 4096;
+  bool simple = out.is_contiguous() && out.dtype() == out_compute && plan.sizes.size() <= 5 &&
+                out.numel() <= 4096;
   if (simple) {
     const void* in[kMaxInputs];
     int k = 0;
@@ -458,16 +511,19 @@ void execute(const PointwiseOp& op, const Tensor& out, Plan& plan, std::initiali
   run(it);
 }
 
-// The layout of a fresh result: that of the first input with the full shape (channels-last stays so).
+// The layout of a fresh result: that of the first input with the full shape (channels-last stays
+// so).
 Tensor allocate_result(const Plan& plan, std::initializer_list<Input> inputs, Device device) {
   const Tensor* like = nullptr;
   for (const Input& in : inputs) {
     if (!in.tensor || in.tensor->dim() != int64_t(plan.sizes.size())) continue;
-    if (in.tensor->is_contiguous() && equal(in.tensor->sizes(), plan.sizes)) return empty(plan.sizes, plan.result, device);
+    if (in.tensor->is_contiguous() && equal(in.tensor->sizes(), plan.sizes))
+      return empty(plan.sizes, plan.result, device);
     if (!like && equal(in.tensor->sizes(), plan.sizes)) like = in.tensor;
   }
   if (!like) return empty(plan.sizes, plan.result, device);
-  return empty_strided(plan.sizes, dense_strides_like(plan.sizes, like->strides()), plan.result, device);
+  return empty_strided(plan.sizes, dense_strides_like(plan.sizes, like->strides()), plan.result,
+                       device);
 }
 
 Device device_of(std::initializer_list<Input> inputs) {
@@ -481,7 +537,8 @@ Device device_of(std::initializer_list<Input> inputs) {
 
 }  // namespace
 
-Tensor run_pointwise(const PointwiseOp& op, std::initializer_list<Input> inputs, std::initializer_list<Scalar> params) {
+Tensor run_pointwise(const PointwiseOp& op, std::initializer_list<Input> inputs,
+                     std::initializer_list<Scalar> params) {
   Plan plan;
   make_plan(plan, op, inputs, params);
   Tensor out = allocate_result(plan, inputs, device_of(inputs));
@@ -489,19 +546,23 @@ Tensor run_pointwise(const PointwiseOp& op, std::initializer_list<Input> inputs,
   return out;
 }
 
-void run_pointwise_out(const PointwiseOp& op, const Tensor& out, std::initializer_list<Input> inputs,
-                       std::initializer_list<Scalar> params, bool inplace) {
+void run_pointwise_out(const PointwiseOp& op, const Tensor& out,
+                       std::initializer_list<Input> inputs, std::initializer_list<Scalar> params,
+                       bool inplace) {
   for (const Input& in : inputs)
-    if (in.tensor && in.tensor->device().type != out.device().type && (out.is_meta() == inplace || in.tensor->is_meta() || in.tensor->dim()))
-      fail(op.name, ": Expected all tensors to be on the same device, but got ", in.tensor->device(), " for an input and ",
-           out.device(), " for ", inplace ? "the tensor changed in place" : "argument 'out'");
+    if (in.tensor && in.tensor->device().type != out.device().type &&
+        (out.is_meta() == inplace || in.tensor->is_meta() || in.tensor->dim()))
+      fail(op.name, ": Expected all tensors to be on the same device, but got ",
+           in.tensor->device(), " for an input and ", out.device(), " for ",
+           inplace ? "the tensor changed in place" : "argument 'out'");
   Plan plan;
   make_plan(plan, op, inputs, params);
   if (inplace) {
-    check(equal(out.sizes(), plan.sizes), "output with shape ", out.sizes(), " doesn't match the broadcast shape ", plan.sizes,
-          " (", op.name, "_)");
+    check(equal(out.sizes(), plan.sizes), "output with shape ", out.sizes(),
+          " doesn't match the broadcast shape ", plan.sizes, " (", op.name, "_)");
     check(can_cast(plan.result, out.dtype()), "result type ", rule_error_name(plan.result),
-          " can't be cast to the desired output type ", rule_error_name(out.dtype()), " (", op.name, "_)");
+          " can't be cast to the desired output type ", rule_error_name(out.dtype()), " (", op.name,
+          "_)");
     check_overlap(op.name, out, out);
   } else {
     prepare_out(op.name, out, plan.sizes, plan.result);
@@ -509,18 +570,21 @@ void run_pointwise_out(const PointwiseOp& op, const Tensor& out, std::initialize
   for (const Input& in : inputs) {
     if (!in.tensor) continue;
     // reading elements that another position already wrote: partial overlap
-    if (in.tensor->storage() == out.storage() && !in.tensor->is_same(out)) check_overlap(op.name, out, *in.tensor);
+    if (in.tensor->storage() == out.storage() && !in.tensor->is_same(out))
+      check_overlap(op.name, out, *in.tensor);
   }
   execute(op, out, plan, inputs);
 }
 
 void copy_kernel(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0 || dst.is_meta() || src.is_meta()) return;
-  if (dst.is_contiguous() && src.is_contiguous() && dst.dtype() == src.dtype() && dst.numel() == src.numel() && dst.numel() <= 4096) {
+  if (dst.is_contiguous() && src.is_contiguous() && dst.dtype() == src.dtype() &&
+      dst.numel() == src.numel() && dst.numel() <= 4096) {
     std::memmove(dst.bytes(), src.bytes(), size_t(dst.numel() * dst.itemsize()));
     return;
   }
-  if (src.storage() == dst.storage() && !(src.offset() == dst.offset() && equal(src.strides(), dst.strides()))) {
+  if (src.storage() == dst.storage() &&
+      !(src.offset() == dst.offset() && equal(src.strides(), dst.strides()))) {
     Tensor whole = empty(src.sizes(), src.dtype());  // overlapping copy: through a buffer
     copy_kernel(whole, src);
     copy_kernel(dst, whole);
@@ -554,11 +618,13 @@ void check_fits(const Scalar& value, DType t) {
   bool fits;
   if (value.is_integral()) {
     // as PyTorch, unsigned types take the negatives of their numbers
-    const int64_t high = t == DType::UInt8 ? 255 : std::numeric_limits<int64_t>::max() >> (64 - bits);
+    const int64_t high =
+        t == DType::UInt8 ? 255 : std::numeric_limits<int64_t>::max() >> (64 - bits);
     const int64_t low = t == DType::UInt8 ? -255 : -high - 1;
     fits = value.to_int() >= low && value.to_int() <= high;
   } else {
-    const double v = value.to_double(), limit = t == DType::UInt8 ? 256.0 : std::ldexp(1.0, bits - 1);
+    const double v = value.to_double(),
+                 limit = t == DType::UInt8 ? 256.0 : std::ldexp(1.0, bits - 1);
     fits = v < limit && v > (t == DType::UInt8 ? -limit : -limit - 1);
     if (bits == 64) fits = v < limit && v >= -limit;
   }
@@ -578,7 +644,8 @@ void check_divisor(const Operand& self, const Operand& other) {
   if (t.is_meta()) return;
   Tensor flags = contiguous_of(cast_of(t, DType::Bool));
   const bool* p = flags.data<bool>();
-  check(std::find(p, p + flags.numel(), false) == p + flags.numel(), "ZeroDivisionError: integer division by zero");
+  check(std::find(p, p + flags.numel(), false) == p + flags.numel(),
+        "ZeroDivisionError: integer division by zero");
 }
 
 Tensor contiguous_of(const Tensor& t) {
@@ -609,8 +676,9 @@ void resize_tensor(const Tensor& t, IntSpan sizes) {
 }
 
 void prepare_out(const char* op, const Tensor& out, IntSpan sizes, DType dtype) {
-  check(can_cast(dtype, out.dtype()), "result type ", rule_error_name(dtype), " can't be cast to the desired output type ",
-        rule_error_name(out.dtype()), " (", op, ", argument 'out')");
+  check(can_cast(dtype, out.dtype()), "result type ", rule_error_name(dtype),
+        " can't be cast to the desired output type ", rule_error_name(out.dtype()), " (", op,
+        ", argument 'out')");
   if (!equal(out.sizes(), sizes)) resize_tensor(out, sizes);
   check_overlap(op, out, out);
 }
@@ -618,17 +686,26 @@ void prepare_out(const char* op, const Tensor& out, IntSpan sizes, DType dtype) 
 void check_overlap(const char* op, const Tensor& out, const Tensor& in) {
   if (out.is_same(in)) {
     for (int64_t d = 0; d < out.dim(); d++)
-      check(out.sizes()[size_t(d)] <= 1 || out.strides()[size_t(d)] != 0, "unsupported operation: more than one element of the "
-            "written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation. (", op, ")");
+      check(out.sizes()[size_t(d)] <= 1 || out.strides()[size_t(d)] != 0,
+            "unsupported operation: more than one element of the "
+            "written-to tensor refers to a single memory location. Please clone() the tensor "
+            "before performing the operation. (",
+            op, ")");
     return;
   }
   if (out.storage() != in.storage() || out.numel() == 0 || in.numel() == 0) return;
-  if (out.offset() == in.offset() && equal(out.sizes(), in.sizes()) && equal(out.strides(), in.strides())) return;
-  int64_t out_end = out.offset() + storage_extent(out.sizes(), out.strides()), in_end = in.offset() + storage_extent(in.sizes(), in.strides());
+  if (out.offset() == in.offset() && equal(out.sizes(), in.sizes()) &&
+      equal(out.strides(), in.strides()))
+    return;
+  int64_t out_end = out.offset() + storage_extent(out.sizes(), out.strides()),
+          in_end = in.offset() + storage_extent(in.sizes(), in.strides());
   const bool apart = out_end <= in.offset() || in_end <= out.offset();
   const bool dense = out.is_contiguous() && in.is_contiguous();
-  check(apart || !dense, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-        "location. Please clone() the tensor before performing the operation. (", op, ")");
+  check(apart || !dense,
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+        "to a single memory "
+        "location. Please clone() the tensor before performing the operation. (",
+        op, ")");
 }
 
 }  // namespace flambeau

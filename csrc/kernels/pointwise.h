@@ -1,6 +1,6 @@
-// The strided driver of all pointwise operators. An operator brings only contiguous inner loops, one
-// per compute dtype and instruction set; broadcasting, strides, dtype conversion (float16 computes in
-// float32) and threads are handled here, through blocks that stay in the L1 cache.
+// The strided driver of all pointwise operators. An operator brings only contiguous inner loops,
+// one per compute dtype and instruction set; broadcasting, strides, dtype conversion (float16
+// computes in float32) and threads are handled here, through blocks that stay in the L1 cache.
 #pragma once
 #include <initializer_list>
 
@@ -8,7 +8,8 @@
 
 namespace flambeau {
 
-// out[i] = f(in[0][i], in[1][i], …) for i < n, all contiguous; params are compute-dtype values, 16 bytes apart.
+// out[i] = f(in[0][i], in[1][i], …) for i < n, all contiguous; params are compute-dtype values, 16
+// bytes apart.
 using LoopFn = void (*)(void* out, const void* const* in, int64_t n, const void* params);
 
 enum class DTypeRule : uint8_t { Promote, Float, Bool, Real };
@@ -34,15 +35,18 @@ struct Input {
   Input(const Tensor& t) : tensor(&t) {}
   Input(const Scalar& s) : scalar(&s) {}
   Input(const Operand& o) {
-    if (o.is_tensor()) tensor = &o.tensor();
-    else scalar = &o.scalar();
+    if (o.is_tensor())
+      tensor = &o.tensor();
+    else
+      scalar = &o.scalar();
   }
 };
 
 Tensor run_pointwise(const PointwiseOp& op, std::initializer_list<Input> inputs,
                      std::initializer_list<Scalar> params = {});
 // Writes into `out` (in-place when out is also an input, with PyTorch's dtype and shape rules).
-void run_pointwise_out(const PointwiseOp& op, const Tensor& out, std::initializer_list<Input> inputs,
+void run_pointwise_out(const PointwiseOp& op, const Tensor& out,
+                       std::initializer_list<Input> inputs,
                        std::initializer_list<Scalar> params = {}, bool inplace = false);
 
 // dst[...] = src[...] with conversion; shapes equal (expand src first).
@@ -59,8 +63,8 @@ Tensor cast_of(const Tensor& t, DType dtype);
 // Converts n contiguous elements.
 void convert_elements(void* dst, DType to, const void* src, DType from, int64_t n);
 
-// Makes `out` ready to take a result: right shape (resized, with a warning when it had elements), castable dtype, no
-// partial overlap. Shared by all out= forms.
+// Makes `out` ready to take a result: right shape (resized, with a warning when it had elements),
+// castable dtype, no partial overlap. Shared by all out= forms.
 void prepare_out(const char* op, const Tensor& out, IntSpan sizes, DType dtype);
 void resize_tensor(const Tensor& t, IntSpan sizes);
 void check_overlap(const char* op, const Tensor& out, const Tensor& in);

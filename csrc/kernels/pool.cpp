@@ -9,7 +9,8 @@
 
 namespace flambeau {
 
-int64_t pooled_size(int64_t n, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+int64_t pooled_size(int64_t n, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                    bool ceil_mode) {
   int64_t span = n + 2 * padding - dilation * (kernel - 1) - 1;
   int64_t out = (span + (ceil_mode ? stride - 1 : 0)) / stride + 1;
   if (span < 0 && !ceil_mode) return span / stride + (span % stride ? 0 : 1);
@@ -34,19 +35,24 @@ Plane plane_of(IntSpan sizes) {
   return p;
 }
 
-Dims out_sizes(const Tensor& self, const Plane& p) { return {self.sizes()[0], self.sizes()[1], p.out[0], p.out[1], p.out[2]}; }
+Dims out_sizes(const Tensor& self, const Plane& p) {
+  return {self.sizes()[0], self.sizes()[1], p.out[0], p.out[1], p.out[2]};
+}
 
 // [begin, end) of a window along one axis, cut to the input.
 struct Range {
   int64_t begin, end;
 };
-Range adaptive(int64_t i, int64_t n, int64_t out) { return {i * n / out, ((i + 1) * n + out - 1) / out}; }
+Range adaptive(int64_t i, int64_t n, int64_t out) {
+  return {i * n / out, ((i + 1) * n + out - 1) / out};
+}
 
 template <class F>
 void each_plane(const Plane& p, F&& f) {
-  parallel_for(p.count, std::max<int64_t>(1, 8192 / std::max<int64_t>(p.out_size(), 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; c++) f(c);
-  });
+  parallel_for(p.count, std::max<int64_t>(1, 8192 / std::max<int64_t>(p.out_size(), 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t c = begin; c < end; c++) f(c);
+               });
 }
 
 // Calls f(output index, z range, y range, x range).
@@ -59,7 +65,8 @@ void each_window(const Plane& p, W&& window, F&& f) {
 }
 
 template <class T>
-void largest(const T* in, const Plane& p, Range z, Range y, Range x, int64_t step_z, int64_t step_y, int64_t step_x, T& best, int64_t& at) {
+void largest(const T* in, const Plane& p, Range z, Range y, Range x, int64_t step_z, int64_t step_y,
+             int64_t step_x, T& best, int64_t& at) {
   at = -1;
   for (int64_t i = z.begin; i < z.end; i += step_z)
     for (int64_t j = y.begin; j < y.end; j += step_y)
@@ -77,17 +84,22 @@ template <class F>
 void visit_pool(DType t, const char* op, F&& f) {
   visit(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) f(tag);
-    else fail<NotImplementedError>("\"", op, "\" not implemented for '", info(t).name, "'");
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      f(tag);
+    else
+      fail<NotImplementedError>("\"", op, "\" not implemented for '", info(t).name, "'");
   });
 }
 
 template <class W>
-std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Plane& p, IntSpan dilation, W&& window) {
-  Tensor out = flambeau::empty(out_sizes(self, p), self.dtype(), self.device()), at = flambeau::empty(out.sizes(), DType::Int64, self.device());
+std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Plane& p,
+                                    IntSpan dilation, W&& window) {
+  Tensor out = flambeau::empty(out_sizes(self, p), self.dtype(), self.device()),
+         at = flambeau::empty(out.sizes(), DType::Int64, self.device());
   if (out.is_meta() || out.numel() == 0) return {out, at};
   DType t = info(self.dtype()).compute;
-  Tensor x = contiguous_of(cast_of(self, t)), y = t == out.dtype() ? out : flambeau::empty(out.sizes(), t);
+  Tensor x = contiguous_of(cast_of(self, t)),
+         y = t == out.dtype() ? out : flambeau::empty(out.sizes(), t);
   visit_pool(t, op, [&](auto tag) {
     using T = typename decltype(tag)::type;
     each_plane(p, [&](int64_t c) {
@@ -108,12 +120,15 @@ std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Pl
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) {
+std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, const Dims& stride,
+                                     const Dims& padding, const Dims& dilation, bool ceil_mode) {
   Plane p = plane_of(self.sizes());
-  for (size_t d = 0; d < 3; d++) p.out[d] = pooled_size(p.in[d], kernel[d], stride[d], padding[d], dilation[d], ceil_mode);
+  for (size_t d = 0; d < 3; d++)
+    p.out[d] = pooled_size(p.in[d], kernel[d], stride[d], padding[d], dilation[d], ceil_mode);
   return max_over("max_pool", self, p, dilation, [&](int d, int64_t i) {
     size_t k = size_t(d);
-    int64_t begin = i * stride[k] - padding[k], end = std::min(begin + (kernel[k] - 1) * dilation[k] + 1, p.in[k]);
+    int64_t begin = i * stride[k] - padding[k],
+            end = std::min(begin + (kernel[k] - 1) * dilation[k] + 1, p.in[k]);
     if (begin < 0) begin += (-begin + dilation[k] - 1) / dilation[k] * dilation[k];
     return Range{begin, end};
   });
@@ -122,7 +137,8 @@ std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, con
 std::tuple<Tensor, Tensor> _adaptive_max_pool(const Tensor& self, const Dims& output_size) {
   Plane p = plane_of(self.sizes());
   for (size_t d = 0; d < 3; d++) p.out[d] = output_size[d];
-  return max_over("adaptive_max_pool", self, p, Dims{1, 1, 1}, [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); });
+  return max_over("adaptive_max_pool", self, p, Dims{1, 1, 1},
+                  [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); });
 }
 
 namespace {
@@ -144,7 +160,8 @@ struct AvgWindow {
     int64_t at[3] = {z, y, x};
     for (int d = 0; d < 3; d++) {
       size_t k = size_t(d);
-      int64_t begin = at[d] * stride[k] - padding[k], end = std::min(begin + kernel[k], p.in[k] + padding[k]);
+      int64_t begin = at[d] * stride[k] - padding[k],
+              end = std::min(begin + kernel[k], p.in[k] + padding[k]);
       if (!include_pad) {
         begin = std::max<int64_t>(begin, 0);
         end = std::min(end, p.in[k]);
@@ -155,22 +172,28 @@ struct AvgWindow {
   }
 };
 
-AvgWindow avg_window(IntSpan sizes, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode, bool include_pad, int64_t divisor) {
+AvgWindow avg_window(IntSpan sizes, const Dims& kernel, const Dims& stride, const Dims& padding,
+                     bool ceil_mode, bool include_pad, int64_t divisor) {
   AvgWindow w{plane_of(sizes), kernel, stride, padding, include_pad, divisor};
-  for (size_t d = 0; d < 3; d++) w.p.out[d] = pooled_size(w.p.in[d], kernel[d], stride[d], padding[d], 1, ceil_mode);
+  for (size_t d = 0; d < 3; d++)
+    w.p.out[d] = pooled_size(w.p.in[d], kernel[d], stride[d], padding[d], 1, ceil_mode);
   return w;
 }
 
-// Sums windows (Forward) or spreads gradients over them; `range(d, i)` and `share(z, y, x)` describe the windows.
+// Sums windows (Forward) or spreads gradients over them; `range(d, i)` and `share(z, y, x)`
+// describe the windows.
 template <bool Forward, class R, class S>
-Tensor average(const char* op, const Tensor& source, const Plane& p, IntSpan result_sizes, R&& range, S&& share) {
+Tensor average(const char* op, const Tensor& source, const Plane& p, IntSpan result_sizes,
+               R&& range, S&& share) {
   Tensor out = flambeau::empty(result_sizes, source.dtype(), source.device());
   if (out.is_meta() || out.numel() == 0) return out;
   DType t = info(source.dtype()).compute;
-  Tensor a = contiguous_of(cast_of(source, t)), b = t == out.dtype() ? out : flambeau::empty(result_sizes, t);
+  Tensor a = contiguous_of(cast_of(source, t)),
+         b = t == out.dtype() ? out : flambeau::empty(result_sizes, t);
   visit_pool(t, op, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T *in_data = Forward ? a.data<T>() : b.data<T>(), *out_data = Forward ? b.data<T>() : a.data<T>();
+    T *in_data = Forward ? a.data<T>() : b.data<T>(),
+      *out_data = Forward ? b.data<T>() : a.data<T>();
     if (!Forward) std::fill(in_data, in_data + b.numel(), T(0));
     each_plane(p, [&](int64_t c) {
       T *in = in_data + c * p.in_size(), *to = out_data + c * p.out_size();
@@ -186,8 +209,10 @@ Tensor average(const char* op, const Tensor& source, const Plane& p, IntSpan res
               for (int64_t j = ry.begin; j < ry.end; j++)
                 for (int64_t k = rx.begin; k < rx.end; k++) {
                   T& v = in[(i * p.in[1] + j) * p.in[2] + k];
-                  if (Forward) sum = T(sum + v);
-                  else v = T(v + part);
+                  if (Forward)
+                    sum = T(sum + v);
+                  else
+                    v = T(v + part);
                 }
             if (Forward) to[o] = n != T(0) ? T(sum / n) : T(0);
           }
@@ -199,23 +224,31 @@ Tensor average(const char* op, const Tensor& source, const Plane& p, IntSpan res
 
 }  // namespace
 
-Tensor _avg_pool(const Tensor& self, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode, bool include_pad, int64_t divisor) {
+Tensor _avg_pool(const Tensor& self, const Dims& kernel, const Dims& stride, const Dims& padding,
+                 bool ceil_mode, bool include_pad, int64_t divisor) {
   AvgWindow w = avg_window(self.sizes(), kernel, stride, padding, ceil_mode, include_pad, divisor);
-  return average<true>("avg_pool", self, w.p, out_sizes(self, w.p), [&](int d, int64_t i) { return w.range(d, i); }, [&](int64_t z, int64_t y, int64_t x) { return w.share(z, y, x); });
+  return average<true>(
+      "avg_pool", self, w.p, out_sizes(self, w.p), [&](int d, int64_t i) { return w.range(d, i); },
+      [&](int64_t z, int64_t y, int64_t x) { return w.share(z, y, x); });
 }
-Tensor _avg_pool_backward(const Tensor& grad, const Dims& size, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode, bool include_pad, int64_t divisor) {
+Tensor _avg_pool_backward(const Tensor& grad, const Dims& size, const Dims& kernel,
+                          const Dims& stride, const Dims& padding, bool ceil_mode, bool include_pad,
+                          int64_t divisor) {
   AvgWindow w = avg_window(size, kernel, stride, padding, ceil_mode, include_pad, divisor);
-  return average<false>("avg_pool_backward", grad, w.p, size, [&](int d, int64_t i) { return w.range(d, i); }, [&](int64_t z, int64_t y, int64_t x) { return w.share(z, y, x); });
+  return average<false>(
+      "avg_pool_backward", grad, w.p, size, [&](int d, int64_t i) { return w.range(d, i); },
+      [&](int64_t z, int64_t y, int64_t x) { return w.share(z, y, x); });
 }
 
 namespace {
 template <bool Forward>
 Tensor adaptive_average(const Tensor& source, const Plane& p, IntSpan result) {
   auto range = [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); };
-  return average<Forward>("adaptive_avg_pool", source, p, result, range, [&](int64_t z, int64_t y, int64_t x) {
-    Range a = range(0, z), b = range(1, y), c = range(2, x);
-    return double((a.end - a.begin) * (b.end - b.begin) * (c.end - c.begin));
-  });
+  return average<Forward>(
+      "adaptive_avg_pool", source, p, result, range, [&](int64_t z, int64_t y, int64_t x) {
+        Range a = range(0, z), b = range(1, y), c = range(2, x);
+        return double((a.end - a.begin) * (b.end - b.begin) * (c.end - c.begin));
+      });
 }
 }  // namespace
 

@@ -9,7 +9,8 @@ namespace {
 // [0, 1) in steps of 2^-24.
 FLAMBEAU_INLINE float unit(uint32_t word) { return float(int32_t(word & 0xffffffu)) * 0x1p-24f; }
 
-// [0, 1) in steps of 2^-53. Both halves become doubles by or-ing them into 2^52; their sum is exact.
+// [0, 1) in steps of 2^-53. Both halves become doubles by or-ing them into 2^52; their sum is
+// exact.
 FLAMBEAU_INLINE double unit(uint32_t high, uint32_t low) {
   double h = bits<double>(uint64_t(high & 0x1fffffu) | 0x4330000000000000u) - 0x1p52;
   double l = bits<double>(uint64_t(low) | 0x4330000000000000u) - 0x1p52;
@@ -115,7 +116,8 @@ void bernoulli(void* out_bytes, const uint32_t* words, int64_t n, double p, doub
 }
 
 template <class T>
-void masked_scale(void* out_bytes, const void* x_bytes, const bool* mask, int64_t n, double factor) {
+void masked_scale(void* out_bytes, const void* x_bytes, const bool* mask, int64_t n,
+                  double factor) {
   T* out = static_cast<T*>(out_bytes);
   const T* x = static_cast<const T*>(x_bytes);
   const T scale = T(factor);
@@ -126,8 +128,9 @@ void masked_scale(void* out_bytes, const void* x_bytes, const bool* mask, int64_
 }  // namespace
 
 extern const RandomFns random_table[1];
-const RandomFns random_table[1] = {{uniform_float, uniform_double, normal_blocks<float>, normal_blocks<double>,
-                                    exponential, geometric, cauchy, bernoulli}};
+const RandomFns random_table[1] = {{uniform_float, uniform_double, normal_blocks<float>,
+                                    normal_blocks<double>, exponential, geometric, cauchy,
+                                    bernoulli}};
 extern const DropoutFns dropout_table[1];
 const DropoutFns dropout_table[1] = {{masked_scale<float>, masked_scale<double>}};
 

@@ -1,5 +1,6 @@
-// How random operators draw. Values are drawn in the order in which the elements lie in memory; the words of the
-// generator are taken by one thread and turned into values by all of them, so results do not depend on threads.
+// How random operators draw. Values are drawn in the order in which the elements lie in memory; the
+// words of the generator are taken by one thread and turned into values by all of them, so results
+// do not depend on threads.
 #pragma once
 #include <mutex>
 
@@ -26,7 +27,8 @@ Tensor permuted(const Tensor& t, IntSpan order);
 // Memory for n words.
 class Words {
  public:
-  explicit Words(int64_t n) : bytes_(size_t(n) * 4), data_(static_cast<uint32_t*>(allocate(bytes_))) {}
+  explicit Words(int64_t n)
+      : bytes_(size_t(n) * 4), data_(static_cast<uint32_t*>(allocate(bytes_))) {}
   ~Words() { deallocate(data_, bytes_); }
   Words(const Words&) = delete;
   uint32_t* get() const { return data_; }
@@ -36,10 +38,12 @@ class Words {
   uint32_t* data_;
 };
 
-// Fills n contiguous elements of `dtype`. loop(out, words, count, at) makes `count` values of type `made`
-// from `per` words each, beginning with element `at`. The caller holds the generator's mutex.
+// Fills n contiguous elements of `dtype`. loop(out, words, count, at) makes `count` values of type
+// `made` from `per` words each, beginning with element `at`. The caller holds the generator's
+// mutex.
 template <class F>
-void draw_contiguous(Generator& g, char* out, DType dtype, DType made, int64_t n, int64_t per, F&& loop) {
+void draw_contiguous(Generator& g, char* out, DType dtype, DType made, int64_t n, int64_t per,
+                     F&& loop) {
   constexpr int64_t batch = 1 << 16, grain = 1 << 12;
   const int64_t most = std::min(n, batch), width = itemsize(dtype), made_width = itemsize(made);
   Words words(most * per), values(dtype == made ? 0 : (most * made_width + 3) / 4);
@@ -48,14 +52,16 @@ void draw_contiguous(Generator& g, char* out, DType dtype, DType made, int64_t n
     g.random_words(words.get(), size_t(count * per));
     parallel_for(count, grain, [&](int64_t begin, int64_t end) {
       char* target = out + (start + begin) * width;
-      char* value = dtype == made ? target : reinterpret_cast<char*>(values.get()) + begin * made_width;
+      char* value =
+          dtype == made ? target : reinterpret_cast<char*>(values.get()) + begin * made_width;
       loop(value, words.get() + begin * per, end - begin, start + begin);
       if (dtype != made) convert_elements(target, dtype, value, made, end - begin);
     });
   }
 }
 
-// f(out, generator) fills contiguous memory; called with the generator locked, for a tensor with elements.
+// f(out, generator) fills contiguous memory; called with the generator locked, for a tensor with
+// elements.
 template <class F>
 void fill_contiguous(const Tensor& self, Generator* generator, F&& f) {
   if (self.is_meta() || self.numel() == 0) return;
@@ -92,7 +98,9 @@ void draw_serial(const Tensor& self, Generator* generator, F&& next) {
 }
 
 // [0, 1) in steps of 2^-53.
-inline double next_uniform(Generator& g) { return double(g.random64() & ((uint64_t(1) << 53) - 1)) * 0x1p-53; }
+inline double next_uniform(Generator& g) {
+  return double(g.random64() & ((uint64_t(1) << 53) - 1)) * 0x1p-53;
+}
 double next_normal(Generator& g);
 
 }  // namespace flambeau

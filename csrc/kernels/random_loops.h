@@ -1,5 +1,5 @@
-// Inner loops of the random operators: 32-bit words of the generator -> n values. Doubles take two words an element.
-// Plain types only: the header is also compiled once per instruction set.
+// Inner loops of the random operators: 32-bit words of the generator -> n values. Doubles take two
+// words an element. Plain types only: the header is also compiled once per instruction set.
 #pragma once
 #include <cstdint>
 

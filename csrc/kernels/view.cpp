@@ -71,8 +71,12 @@ namespace kernels {
 Tensor view(const Tensor& self, const Dims& size) {
   Dims shape = infer_size(size, self.numel(), "view");
   auto strides = view_strides(self.sizes(), self.strides(), shape);
-  check(strides.has_value(), "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-        "contiguous subspaces): input sizes ", self.sizes(), ", strides ", self.strides(), ", view size ", shape, ". Use .reshape(...) instead.");
+  check(strides.has_value(),
+        "view size is not compatible with input tensor's size and stride (at least one dimension "
+        "spans across two "
+        "contiguous subspaces): input sizes ",
+        self.sizes(), ", strides ", self.strides(), ", view size ", shape,
+        ". Use .reshape(...) instead.");
   return flambeau::alias(self, shape, *strides, self.offset());
 }
 
@@ -83,9 +87,11 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
     out->dtype = dtype;
     return out;
   }
-  check(self.dim() > 0, "self.dim() cannot be 0 to view ", self.dtype(), " as ", dtype, " (different element sizes)");
+  check(self.dim() > 0, "self.dim() cannot be 0 to view ", self.dtype(), " as ", dtype,
+        " (different element sizes)");
   Dims sizes = self.sizes(), strides = self.strides();
-  check(strides.back() == 1, "self.stride(-1) must be 1 to view ", self.dtype(), " as ", dtype, " (different element sizes), but got ", strides.back());
+  check(strides.back() == 1, "self.stride(-1) must be 1 to view ", self.dtype(), " as ", dtype,
+        " (different element sizes), but got ", strides.back());
   int64_t offset = self.offset();
   if (from > to) {
     int64_t k = from / to;
@@ -94,10 +100,13 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
     offset *= k;
   } else {
     int64_t k = to / from;
-    check(sizes.back() % k == 0, "self.size(-1) must be divisible by ", k, " to view ", self.dtype(), " as ", dtype, ", but got ", sizes.back());
-    check(offset % k == 0, "self.storage_offset() must be divisible by ", k, " to view ", self.dtype(), " as ", dtype, ", but got ", offset);
+    check(sizes.back() % k == 0, "self.size(-1) must be divisible by ", k, " to view ",
+          self.dtype(), " as ", dtype, ", but got ", sizes.back());
+    check(offset % k == 0, "self.storage_offset() must be divisible by ", k, " to view ",
+          self.dtype(), " as ", dtype, ", but got ", offset);
     for (size_t i = 0; i + 1 < strides.size(); i++) {
-      check(strides[i] % k == 0, "self.stride(", i, ") must be divisible by ", k, " to view ", self.dtype(), " as ", dtype);
+      check(strides[i] % k == 0, "self.stride(", i, ") must be divisible by ", k, " to view ",
+            self.dtype(), " as ", dtype);
       strides[i] /= k;
     }
     sizes.back() /= k;
@@ -109,8 +118,11 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
 }
 
 Tensor permute(const Tensor& self, const Dims& dims) {
-  check(int64_t(dims.size()) == self.dim(), "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-        "desired ordering of dimensions i.e. input.dim() = ", self.dim(), " is not equal to len(dims) = ", dims.size());
+  check(int64_t(dims.size()) == self.dim(),
+        "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
+        "of the "
+        "desired ordering of dimensions i.e. input.dim() = ",
+        self.dim(), " is not equal to len(dims) = ", dims.size());
   Dims sizes(dims.size(), 0), strides(dims.size(), 0);
   uint64_t seen = 0;
   for (size_t i = 0; i < dims.size(); i++) {
@@ -134,21 +146,25 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
 }
 
 Tensor expand(const Tensor& self, const Dims& size, bool) {
-  check(int64_t(size.size()) >= self.dim(), "expand(", self.sizes(), ", size=", size, "): the number of sizes provided (", size.size(),
+  check(int64_t(size.size()) >= self.dim(), "expand(", self.sizes(), ", size=", size,
+        "): the number of sizes provided (", size.size(),
         ") must be greater or equal to the number of dimensions in the tensor (", self.dim(), ")");
   size_t lead = size.size() - size_t(self.dim());
   Dims sizes(size.size(), 0), strides(size.size(), 0);
   for (size_t i = 0; i < size.size(); i++) {
     int64_t want = size[i];
     if (i < lead) {
-      check(want >= 0, "expand(", self.sizes(), ", size=", size, "): the expanded size of the tensor (", want, ") isn't allowed in a leading, non-existing dimension ", i);
+      check(want >= 0, "expand(", self.sizes(), ", size=", size,
+            "): the expanded size of the tensor (", want,
+            ") isn't allowed in a leading, non-existing dimension ", i);
       sizes[i] = want;
       continue;
     }
     int64_t have = self.sizes()[i - lead];
     if (want == -1) want = have;
-    check(want == have || have == 1, "The expanded size of the tensor (", want, ") must match the existing size (", have,
-          ") at non-singleton dimension ", i, ".  Target sizes: ", size, ".  Tensor sizes: ", self.sizes());
+    check(want == have || have == 1, "The expanded size of the tensor (", want,
+          ") must match the existing size (", have, ") at non-singleton dimension ", i,
+          ".  Target sizes: ", size, ".  Tensor sizes: ", self.sizes());
     check(want >= 0, "expand: negative size ", want);
     sizes[i] = want;
     strides[i] = want == have ? self.strides()[i - lead] : 0;
@@ -175,7 +191,9 @@ static Tensor squeeze_where(const Tensor& self, uint64_t which) {
   return flambeau::alias(self, sizes, strides, self.offset());
 }
 Tensor squeeze(const Tensor& self) { return squeeze_where(self, ~uint64_t(0)); }
-Tensor squeeze_dim(const Tensor& self, int64_t dim) { return squeeze_where(self, uint64_t(1) << wrap_dim(dim, self.dim())); }
+Tensor squeeze_dim(const Tensor& self, int64_t dim) {
+  return squeeze_where(self, uint64_t(1) << wrap_dim(dim, self.dim()));
+}
 Tensor squeeze_dims(const Tensor& self, const Dims& dim) {
   uint64_t which = 0;
   if (!dim.empty())
@@ -187,7 +205,8 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   check<IndexError>(self.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
   size_t d = size_t(wrap_dim(dim, self.dim()));
   int64_t n = self.sizes()[d];
-  if (index < -n || index >= n) fail<IndexError>("index ", index, " is out of bounds for dimension ", d, " with size ", n);
+  if (index < -n || index >= n)
+    fail<IndexError>("index ", index, " is out of bounds for dimension ", d, " with size ", n);
   Dims sizes = self.sizes(), strides = self.strides();
   int64_t offset = self.offset() + (index < 0 ? index + n : index) * strides[d];
   sizes.erase(d);
@@ -195,7 +214,8 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   return flambeau::alias(self, sizes, strides, offset);
 }
 
-Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
+             std::optional<int64_t> end, int64_t step) {
   check(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   check<ValueError>(step > 0, "slice step must be positive");
   size_t d = size_t(wrap_dim(dim, self.dim()));
@@ -212,7 +232,8 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
 
 TensorList unbind(const Tensor& self, int64_t dim) {
   int64_t d = wrap_dim(dim, self.dim());
-  check<IndexError>(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  check<IndexError>(self.dim() > 0, "Dimension specified as ", dim,
+                    " but tensor has no dimensions");
   TensorList out;
   for (int64_t i = 0; i < self.sizes()[size_t(d)]; i++) out.push_back(select(self, d, i));
   return out;
@@ -223,16 +244,21 @@ TensorList _split(const Tensor& self, const Dims& sizes, int64_t dim) {
   size_t d = size_t(wrap_dim(dim, self.dim()));
   int64_t total = 0, at = 0;
   for (int64_t s : sizes) {
-    check(s >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", sizes);
+    check(
+        s >= 0,
+        "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
+        sizes);
     total += s;
   }
-  check(total == self.sizes()[d], "split_with_sizes expects split_sizes to sum exactly to ", self.sizes()[d], " (input tensor's size at dimension ",
-        d, "), but got split_sizes=", sizes);
+  check(total == self.sizes()[d], "split_with_sizes expects split_sizes to sum exactly to ",
+        self.sizes()[d], " (input tensor's size at dimension ", d,
+        "), but got split_sizes=", sizes);
   TensorList out;
   for (int64_t s : sizes) {
     Dims shape = self.sizes();
     shape[d] = s;
-    out.push_back(flambeau::alias(self, shape, self.strides(), self.offset() + at * self.strides()[d]));
+    out.push_back(
+        flambeau::alias(self, shape, self.strides(), self.offset() + at * self.strides()[d]));
     at += s;
   }
   return out;
@@ -242,7 +268,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   size_t a = size_t(wrap_dim(dim1, self.dim())), b = size_t(wrap_dim(dim2, self.dim()));
   check(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   Dims sizes = self.sizes(), strides = self.strides();
-  int64_t length = offset >= 0 ? std::max<int64_t>(std::min(sizes[a], sizes[b] - offset), 0) : std::max<int64_t>(std::min(sizes[a] + offset, sizes[b]), 0);
+  int64_t length = offset >= 0 ? std::max<int64_t>(std::min(sizes[a], sizes[b] - offset), 0)
+                               : std::max<int64_t>(std::min(sizes[a] + offset, sizes[b]), 0);
   int64_t start = self.offset();
   if (length > 0) start += offset >= 0 ? offset * strides[b] : -offset * strides[a];
   int64_t step = strides[a] + strides[b];
@@ -258,7 +285,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
 Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
   size_t d = size_t(wrap_dim(dimension, self.dim()));
   int64_t n = self.dim() ? self.sizes()[d] : 1, stride = self.dim() ? self.strides()[d] : 1;
-  check(size >= 0 && size <= n, "maximum size for tensor at dimension ", d, " is ", n, " but size is ", size);
+  check(size >= 0 && size <= n, "maximum size for tensor at dimension ", d, " is ", n,
+        " but size is ", size);
   check(step > 0, "step is ", step, " but must be > 0");
   Dims sizes = self.sizes(), strides = self.strides();
   if (self.dim()) {
@@ -270,22 +298,31 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   return flambeau::alias(self, sizes, strides, self.offset());
 }
 
-Tensor as_strided(const Tensor& self, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) {
-  check(size.size() == stride.size(), "mismatch in length of strides and shape: ", size, " and ", stride);
+Tensor as_strided(const Tensor& self, const Dims& size, const Dims& stride,
+                  std::optional<int64_t> storage_offset) {
+  check(size.size() == stride.size(), "mismatch in length of strides and shape: ", size, " and ",
+        stride);
   int64_t offset = storage_offset.value_or(self.offset());
-  for (int64_t s : stride) check(s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", stride);
+  for (int64_t s : stride)
+    check(s >= 0,
+          "as_strided: Negative strides are not supported at the moment, got strides: ", stride);
   for (int64_t s : size) check(s >= 0, "as_strided: negative size in ", size);
   check(offset >= 0, "Tensor: invalid storage offset ", offset);
   const int64_t need = storage_bytes(size, stride, offset, self.itemsize());
-  check(self.is_meta() || need <= int64_t(self.storage()->bytes()), "setStorage: sizes ", size, ", strides ", stride, ", storage offset ", offset,
-        ", and itemsize ", self.itemsize(), " requiring a storage size of ", need, " are out of bounds for storage of size ", self.storage()->bytes());
+  check(self.is_meta() || need <= int64_t(self.storage()->bytes()), "setStorage: sizes ", size,
+        ", strides ", stride, ", storage offset ", offset, ", and itemsize ", self.itemsize(),
+        " requiring a storage size of ", need, " are out of bounds for storage of size ",
+        self.storage()->bytes());
   return flambeau::alias(self, size, stride, offset);
 }
 
-Tensor alias(const Tensor& self) { return flambeau::alias(self, self.sizes(), self.strides(), self.offset()); }
+Tensor alias(const Tensor& self) {
+  return flambeau::alias(self, self.sizes(), self.strides(), self.offset());
+}
 
 Tensor view_as_real(const Tensor& self) {
-  check(self.is_complex(), "view_as_real is only supported for complex tensors, got ", self.dtype());
+  check(self.is_complex(), "view_as_real is only supported for complex tensors, got ",
+        self.dtype());
   Dims sizes = self.sizes(), strides = self.strides();
   for (auto& s : strides) s *= 2;
   sizes.push_back(2);
@@ -296,8 +333,12 @@ Tensor view_as_real(const Tensor& self) {
 }
 
 Tensor view_as_complex(const Tensor& self) {
-  check(self.dtype() == DType::Float32 || self.dtype() == DType::Float64, "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ", self.dtype());
-  check(self.dim() > 0 && self.sizes().back() == 2, "Tensor must have a last dimension of size 2, got shape ", self.sizes());
+  check(self.dtype() == DType::Float32 || self.dtype() == DType::Float64,
+        "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
+        "scalar type: ",
+        self.dtype());
+  check(self.dim() > 0 && self.sizes().back() == 2,
+        "Tensor must have a last dimension of size 2, got shape ", self.sizes());
   check(self.strides().back() == 1, "Tensor must have a last dimension with stride 1");
   Dims sizes = self.sizes(), strides = self.strides();
   sizes.pop_back();
@@ -312,7 +353,8 @@ Tensor view_as_complex(const Tensor& self) {
   return out;
 }
 
-// ---- gather and scatter through a view's geometry ----------------------------------------------------
+// ---- gather and scatter through a view's geometry
+// ----------------------------------------------------
 
 namespace {
 template <class F>
@@ -330,21 +372,25 @@ void each_position(IntSpan sizes, IntSpan strides, int64_t offset, F&& f) {
     }
   }
 }
-// A tensor over fresh zeros with the base's geometry, reaching from the lowest to the highest element of base and view.
+// A tensor over fresh zeros with the base's geometry, reaching from the lowest to the highest
+// element of base and view.
 struct Arena {
   Tensor flat;
   int64_t low;
 };
-Arena arena(const Tensor& like, const Dims& base_size, const Dims& base_stride, int64_t base_offset, const Dims& size, const Dims& stride, int64_t offset) {
+Arena arena(const Tensor& like, const Dims& base_size, const Dims& base_stride, int64_t base_offset,
+            const Dims& size, const Dims& stride, int64_t offset) {
   int64_t low = std::min(base_offset, offset);
-  int64_t high = std::max(base_offset + storage_extent(base_size, base_stride), offset + storage_extent(size, stride));
+  int64_t high = std::max(base_offset + storage_extent(base_size, base_stride),
+                          offset + storage_extent(size, stride));
   Tensor flat = empty(Dims{high - low}, like.dtype(), like.device());
   fill_kernel(flat, 0);
   return {flat, low};
 }
 }  // namespace
 
-Tensor _strided_scatter(const Tensor& self, const Dims& base_size, const Dims& base_stride, int64_t base_offset, const Dims& size, const Dims& stride, int64_t offset) {
+Tensor _strided_scatter(const Tensor& self, const Dims& base_size, const Dims& base_stride,
+                        int64_t base_offset, const Dims& size, const Dims& stride, int64_t offset) {
   Arena a = arena(self, base_size, base_stride, base_offset, size, stride, offset);
   Tensor base = flambeau::alias(a.flat, base_size, base_stride, base_offset - a.low);
   if (self.is_meta()) return empty(base_size, self.dtype(), self.device());
@@ -353,7 +399,8 @@ Tensor _strided_scatter(const Tensor& self, const Dims& base_size, const Dims& b
     using E = typename decltype(tag)::type;
     E* to = a.flat.template data<E>();
     const E* from = source.template data<E>();
-    each_position(size, stride, offset - a.low, [&](int64_t i, int64_t p) { to[p] = E(to[p] + from[i]); });
+    each_position(size, stride, offset - a.low,
+                  [&](int64_t i, int64_t p) { to[p] = E(to[p] + from[i]); });
   });
   // overlapping base elements share one place: each keeps the whole sum
   Tensor out = empty(base_size, self.dtype());
@@ -361,7 +408,8 @@ Tensor _strided_scatter(const Tensor& self, const Dims& base_size, const Dims& b
   return out;
 }
 
-Tensor _strided_gather(const Tensor& self, const Dims& base_size, const Dims& base_stride, int64_t base_offset, const Dims& size, const Dims& stride, int64_t offset) {
+Tensor _strided_gather(const Tensor& self, const Dims& base_size, const Dims& base_stride,
+                       int64_t base_offset, const Dims& size, const Dims& stride, int64_t offset) {
   if (self.is_meta()) return empty(size, self.dtype(), self.device());
   Arena a = arena(self, base_size, base_stride, base_offset, size, stride, offset);
   copy_kernel(flambeau::alias(a.flat, base_size, base_stride, base_offset - a.low), self);

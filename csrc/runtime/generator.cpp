@@ -102,8 +102,8 @@ std::vector<uint8_t> Generator::get_state() const {
 }
 
 void Generator::set_state(const std::vector<uint8_t>& bytes) {
-  check(bytes.size() == kStateBytes, "set_state: Expected a CPUGeneratorImplState of size ", kStateBytes,
-        " but found the input RNG state size to be ", bytes.size(),
+  check(bytes.size() == kStateBytes, "set_state: Expected a CPUGeneratorImplState of size ",
+        kStateBytes, " but found the input RNG state size to be ", bytes.size(),
         "; pass what get_state returned");
   SavedState saved;
   std::memcpy(&saved, bytes.data(), sizeof saved);

@@ -1,5 +1,5 @@
-// The random generator: a 32-bit Mersenne Twister (Matsumoto & Nishimura 1998), consumed word for word as PyTorch's
-// CPU generator does, so that one seed gives one stream.
+// The random generator: a 32-bit Mersenne Twister (Matsumoto & Nishimura 1998), consumed word for
+// word as PyTorch's CPU generator does, so that one seed gives one stream.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -44,9 +44,10 @@ void pause() {
 #endif
 }
 
-// A job is claimed through one ticket word, epoch << 32 | next chunk. A worker copies the job's
-// fields before it claims; the claim fails if the job has changed since. So nobody waits for a
-// worker that comes late, only for claimed chunks. The fields are atomic for those stale readers.
+// A job is claimed through one ticket word, epoch << 32 | next chunk; 0 between jobs. A worker
+// copies the job's fields before it claims; the claim fails if the ticket has changed since. So
+// nobody waits for a worker that comes late, only for claimed chunks. A late worker may read the
+// next job's fields: release and acquire make sure that it then also sees the ticket withdrawn.
 class Pool {
  public:
   std::mutex lock;  // one job at a time
@@ -54,13 +55,13 @@ class Pool {
   void run(int64_t n, int64_t chunk, int64_t chunks, int64_t grains, int threads,
            detail::ChunkFn fn, void* context) {
     start(threads - 1);
-    fn_.store(fn, std::memory_order_relaxed);
-    context_.store(context, std::memory_order_relaxed);
-    n_.store(n, std::memory_order_relaxed);
-    chunk_.store(chunk, std::memory_order_relaxed);
-    chunks_.store(chunks, std::memory_order_relaxed);
+    fn_.store(fn, std::memory_order_release);
+    context_.store(context, std::memory_order_release);
+    n_.store(n, std::memory_order_release);
+    chunk_.store(chunk, std::memory_order_release);
+    chunks_.store(chunks, std::memory_order_release);
     done_.store(0, std::memory_order_relaxed);
-    uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
+    uint32_t epoch = std::max(epoch_.load(std::memory_order_relaxed) + 1, 1u);
     ticket_.store(uint64_t(epoch) << 32, std::memory_order_release);
     epoch_.store(epoch, std::memory_order_seq_cst);
     wake_if_worth(epoch, n, chunks, grains, fn);
@@ -69,6 +70,7 @@ class Pool {
     for (int i = 0; done_.load(std::memory_order_acquire) != chunks; i++) {
       i < kCallerSpins ? pause() : void(sched_yield());
     }
+    ticket_.store(0, std::memory_order_release);
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
@@ -107,12 +109,12 @@ class Pool {
     uint64_t ticket = ticket_.load(std::memory_order_acquire);
     for (;;) {
       if (uint32_t(ticket >> 32) != epoch) return false;
-      auto fn = fn_.load(std::memory_order_relaxed);
-      void* context = context_.load(std::memory_order_relaxed);
-      int64_t n = n_.load(std::memory_order_relaxed),
-              chunk = chunk_.load(std::memory_order_relaxed);
+      auto fn = fn_.load(std::memory_order_acquire);
+      void* context = context_.load(std::memory_order_acquire);
+      int64_t n = n_.load(std::memory_order_acquire),
+              chunk = chunk_.load(std::memory_order_acquire);
       int64_t i = int64_t(ticket & 0xffffffffu);
-      if (i >= chunks_.load(std::memory_order_relaxed)) return false;
+      if (i >= chunks_.load(std::memory_order_acquire)) return false;
       if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
                                          std::memory_order_acquire)) {
         continue;

@@ -1,4 +1,5 @@
-// Truth, classification and bit functions for all element types, as the table's expressions name them.
+// Truth, classification and bit functions for all element types, as the table's expressions name
+// them.
 #pragma once
 #include "simd/complex.h"
 #include "simd/vmath.h"
@@ -12,8 +13,10 @@ FLAMBEAU_INLINE bool truth(T x) {
 }
 template <class T>
 FLAMBEAU_INLINE bool is_finite(T x) {
-  if constexpr (std::is_floating_point_v<T>) return x - x == T(0);
-  else return true;
+  if constexpr (std::is_floating_point_v<T>)
+    return x - x == T(0);
+  else
+    return true;
 }
 template <class T>
 FLAMBEAU_INLINE bool is_finite(Complex<T> z) {
@@ -21,8 +24,10 @@ FLAMBEAU_INLINE bool is_finite(Complex<T> z) {
 }
 template <class T>
 FLAMBEAU_INLINE bool is_infinite(T x) {
-  if constexpr (std::is_floating_point_v<T>) return (x == kInf<T>) | (x == -kInf<T>);
-  else return false;
+  if constexpr (std::is_floating_point_v<T>)
+    return (x == kInf<T>) | (x == -kInf<T>);
+  else
+    return false;
 }
 template <class T>
 FLAMBEAU_INLINE bool is_infinite(Complex<T> z) {
@@ -44,8 +49,10 @@ FLAMBEAU_INLINE bool has_no_imaginary(Complex<T> z) {
 }
 template <Integral T>
 FLAMBEAU_INLINE T bit_not(T x) {
-  if constexpr (__is_same(T, bool)) return !x;
-  else return T(~x);
+  if constexpr (__is_same(T, bool))
+    return !x;
+  else
+    return T(~x);
 }
 template <class T>
   requires std::is_arithmetic_v<T>
@@ -59,8 +66,10 @@ FLAMBEAU_INLINE T arg(T x) {
 // The form that is exact at both ends.
 template <class T>
 FLAMBEAU_INLINE T lerp(T x, T y, T w) {
-  if constexpr (std::is_floating_point_v<T>) return abs(w) < T(0.5) ? x + w * (y - x) : y - (y - x) * (T(1) - w);
-  else return abs(w) < 0.5 ? x + w * (y - x) : y - (y - x) * (T(1) - w);
+  if constexpr (std::is_floating_point_v<T>)
+    return abs(w) < T(0.5) ? x + w * (y - x) : y - (y - x) * (T(1) - w);
+  else
+    return abs(w) < 0.5 ? x + w * (y - x) : y - (y - x) * (T(1) - w);
 }
 
 }  // namespace FLAMBEAU_TARGET_NS

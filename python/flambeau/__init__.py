@@ -60,8 +60,8 @@ from . import _functional as _functional  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
 from . import autograd as autograd  # noqa: E402
-from ._contract import *  # noqa: E402, F403
-from ._functional import *  # noqa: E402, F403
+from ._contract import *  # noqa: E402
+from ._functional import *  # noqa: E402
 from ._unique import unique, unique_consecutive  # noqa: E402
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 

@@ -21,7 +21,9 @@ def _from_array(data):
     if array.dtype.kind == "u" and array.dtype.itemsize > 1:
         wider = {2: numpy.int32, 4: numpy.int64}.get(array.dtype.itemsize)
         if wider is None:
-            raise TypeError(f"can't convert np.ndarray of type numpy.{array.dtype}: no such dtype here")
+            raise TypeError(
+                f"can't convert np.ndarray of type numpy.{array.dtype}: no such dtype here"
+            )
         array = array.astype(wider)
     if array.dtype.kind in "OUSMm":
         raise TypeError(
@@ -88,7 +90,9 @@ def _convert(data, dtype, device):
 
 def _holds_arrays(data):
     first = data[0]
-    return not isinstance(first, (Tensor, bool, int, float, complex, list, tuple)) and hasattr(first, "__array_interface__")
+    return not isinstance(first, (Tensor, bool, int, float, complex, list, tuple)) and hasattr(
+        first, "__array_interface__"
+    )
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
@@ -137,10 +141,14 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if len(view) == 0:
         raise ValueError("both buffer length (0) and count (-1) must not be 0")
     if offset < 0 or offset >= len(view):
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(view)} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(view)} bytes) minus 1"
+        )
     if count < 0:
         if (len(view) - offset) % size:
-            raise ValueError(f"buffer length ({len(view) - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})")
+            raise ValueError(
+                f"buffer length ({len(view) - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+            )
         count = (len(view) - offset) // size
     if offset + count * size > len(view):
         raise ValueError(
@@ -157,7 +165,7 @@ def from_dlpack(ext_tensor):
     return _C._from_dlpack(ext_tensor)
 
 
-_device_stack = []
+_device_stack: list = []
 
 
 def _default_device():

@@ -64,7 +64,9 @@ def is_complex(input):
 def is_nonzero(input):
     """Truth of a one-element tensor."""
     if input.numel() != 1:
-        raise RuntimeError(f"Boolean value of Tensor with {'no values' if not input.numel() else 'more than one value'} is ambiguous")
+        raise RuntimeError(
+            f"Boolean value of Tensor with {'no values' if not input.numel() else 'more than one value'} is ambiguous"
+        )
     return bool(input)
 
 
@@ -78,7 +80,11 @@ def typename(obj):
     if isinstance(obj, Tensor):
         return obj.type()
     module = getattr(type(obj), "__module__", "")
-    return f"{module}.{type(obj).__qualname__}" if module not in ("", "builtins") else type(obj).__qualname__
+    return (
+        f"{module}.{type(obj).__qualname__}"
+        if module not in ("", "builtins")
+        else type(obj).__qualname__
+    )
 
 
 def broadcast_shapes(*shapes):
@@ -92,7 +98,9 @@ def broadcast_shapes(*shapes):
             if y < 0:
                 raise RuntimeError(f"Trying to create tensor with negative dimension ({y}): ({y})")
             if x != y and x != 1 and y != 1:
-                raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {shapes}")
+                raise RuntimeError(
+                    f"Shape mismatch: objects cannot be broadcast to a single shape: {shapes}"
+                )
         out = tuple(y if x == 1 else x for x, y in zip(a, b))
     return Size(out)
 
@@ -110,17 +118,24 @@ def meshgrid(*tensors, indexing=None):
     if not tensors:
         raise ValueError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+        raise RuntimeError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
     for t in tensors:
         if t.dim() > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t.dim()}D")
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t.dim()}D"
+            )
         if t.dtype != tensors[0].dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) >= 2
     if swap:
         tensors[0], tensors[1] = tensors[1], tensors[0]
     shape = [t.numel() for t in tensors]
-    grids = [t.reshape([-1 if i == k else 1 for i in range(len(shape))]).expand(shape) for k, t in enumerate(tensors)]
+    grids = [
+        t.reshape([-1 if i == k else 1 for i in range(len(shape))]).expand(shape)
+        for k, t in enumerate(tensors)
+    ]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -167,7 +182,9 @@ def block_diag(*tensors):
     parts = [ops.atleast_2d(t) for t in tensors]
     for i, p in enumerate(parts):
         if p.dim() > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {p.dim()} dimensions")
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {p.dim()} dimensions"
+            )
     if not parts:
         return ops.empty((1, 0))
     columns = sum(p.shape[1] for p in parts)
@@ -233,4 +250,6 @@ def get_default_device():
 def set_default_device(device):
     """Only the cpu can be the default device in this build."""
     if device is not None and _C.device(device).type != "cpu":
-        raise NotImplementedError(f"set_default_device: {device!r} is not available, this build has 'cpu' (and 'meta')")
+        raise NotImplementedError(
+            f"set_default_device: {device!r} is not available, this build has 'cpu' (and 'meta')"
+        )

@@ -40,11 +40,17 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
         from .overrides import handle_torch_function
 
         return handle_torch_function(
-            Tensor.backward, (self,), self, gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs
+            Tensor.backward,
+            (self,),
+            self,
+            gradient=gradient,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            inputs=inputs,
         )
     from . import autograd
 
-    autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    return autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 @_method
@@ -68,14 +74,20 @@ def __repr__(self, *, tensor_contents=None):
 
 @_method
 def __format__(self, spec):
-    return self.item().__format__(spec) if self.dim() == 0 and not self.is_meta and _type(self) is Tensor else object.__format__(self, spec)
+    return (
+        self.item().__format__(spec)
+        if self.dim() == 0 and not self.is_meta and _type(self) is Tensor
+        else object.__format__(self, spec)
+    )
 
 
 @_method
 def __contains__(self, element):
     if isinstance(element, (Tensor, bool, int, float, complex)):
         return bool((self == element).any().item())
-    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
 
 
 @_method
@@ -91,12 +103,20 @@ def numpy(self, *, force=False):
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
     if self.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
     if self.dtype is _C.bfloat16:
-        raise TypeError("Got unsupported ScalarType BFloat16: NumPy has no such type; convert with .float() first")
+        raise TypeError(
+            "Got unsupported ScalarType BFloat16: NumPy has no such type; convert with .float() first"
+        )
     if self.is_meta:
         raise TypeError("can't convert meta device type tensor to numpy: it has no data")
-    return np.asarray(memoryview(self)) if self.numel() else np.empty(tuple(self.shape), _numpy_dtype(self.dtype))
+    return (
+        np.asarray(memoryview(self))
+        if self.numel()
+        else np.empty(tuple(self.shape), _numpy_dtype(self.dtype))
+    )
 
 
 def _numpy_dtype(dtype):
@@ -153,7 +173,11 @@ def _legacy_new(cls, *args, device=None):
         if cls is Tensor:
             return out
     elif len(args) == 1 and not isinstance(args[0], int):
-        out = ops.empty(tuple(args[0])) if hasattr(args[0], "numel") and isinstance(args[0], tuple) else tensor(args[0], dtype=dtype)
+        out = (
+            ops.empty(tuple(args[0]))
+            if hasattr(args[0], "numel") and isinstance(args[0], tuple)
+            else tensor(args[0], dtype=dtype)
+        )
     else:
         out = ops.empty(args or (0,), dtype=dtype)
     return out if cls is Tensor else _C._make_subclass(cls, out)
@@ -168,7 +192,11 @@ def where(self, condition, other):
 @_method
 def nonzero(self, *, as_tuple=False):
     """Positions of the elements that are not zero: one row each, or one tensor a dimension."""
-    return ops.nonzero(self if self.dim() else self.reshape(1)).unbind(1) if as_tuple else ops.nonzero(self)
+    return (
+        ops.nonzero(self if self.dim() else self.reshape(1)).unbind(1)
+        if as_tuple
+        else ops.nonzero(self)
+    )
 
 
 @_method
@@ -177,7 +205,10 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_
     from ._factory import tensor
 
     return tensor(
-        data, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device, requires_grad=requires_grad
+        data,
+        dtype=self.dtype if dtype is None else dtype,
+        device=self.device if device is None else device,
+        requires_grad=requires_grad,
     )
 
 
@@ -250,7 +281,6 @@ def storage(self):
     return self.untyped_storage()
 
 
-@classmethod
 def __torch_function__(cls, func, types, args=(), kwargs=None):
     """The default protocol: computes, then gives results the subclass's type."""
     if not all(issubclass(cls, t) for t in types):
@@ -263,7 +293,7 @@ def __torch_function__(cls, func, types, args=(), kwargs=None):
     return out if cls is Tensor else _as_subclass(out, cls)
 
 
-Tensor.__torch_function__ = __torch_function__
+Tensor.__torch_function__ = classmethod(__torch_function__)
 
 
 def _as_subclass(value, cls):
@@ -278,14 +308,20 @@ def _as_subclass(value, cls):
 @_method
 def as_subclass(self, cls):
     """This tensor as an instance of a subclass, sharing memory and history."""
-    return _C._make_subclass(cls, ops.alias(self), False) if not self.requires_grad else _C._make_subclass(cls, self, self.requires_grad)
+    return (
+        _C._make_subclass(cls, ops.alias(self), False)
+        if not self.requires_grad
+        else _C._make_subclass(cls, self, self.requires_grad)
+    )
 
 
 def _disabled_torch_function_impl(cls, func, types, args=(), kwargs=None):
     return func(*args, **(kwargs or {}))
 
 
-Tensor._make_subclass = staticmethod(lambda cls, data, require_grad=False: _C._make_subclass(cls, data, require_grad))
+Tensor._make_subclass = staticmethod(
+    lambda cls, data, require_grad=False: _C._make_subclass(cls, data, require_grad)
+)
 Tensor.layout = property(lambda self: _C.strided)
 Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.name = property(lambda self: None)

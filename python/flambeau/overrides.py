@@ -35,7 +35,9 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
         if result is not NotImplemented:
             return result
     names = [f"{t.__module__}.{t.__qualname__}" for t in types]
-    raise TypeError(f"no implementation found for '{public_api.__name__}' on types that implement __torch_function__: {names}")
+    raise TypeError(
+        f"no implementation found for '{public_api.__name__}' on types that implement __torch_function__: {names}"
+    )
 
 
 def is_tensor_like(inp):

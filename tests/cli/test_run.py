@@ -5,8 +5,9 @@ import subprocess
 import sys
 import textwrap
 
-import flambeau
 import pytest
+
+import flambeau
 
 pytestmark = pytest.mark.quick
 PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(flambeau.__file__)))

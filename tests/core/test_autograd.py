@@ -6,8 +6,9 @@ import gc
 import threading
 import weakref
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau.autograd import backward, grad, gradcheck
 
 X = [1.0, 2.0, 3.0]
@@ -55,7 +56,12 @@ def test_nodes_and_edges():
     a = x * 2
     b = a + x
     (first, k), (second, m) = b.grad_fn.next_functions
-    assert (first.name(), k, second.name(), m) == ("MulBackward0", 0, "torch::autograd::AccumulateGrad", 0)
+    assert (first.name(), k, second.name(), m) == (
+        "MulBackward0",
+        0,
+        "torch::autograd::AccumulateGrad",
+        0,
+    )
     assert first is a.grad_fn and second.variable is x
     assert type(b.grad_fn).__name__ == "AddBackward0"
     assert x.grad_fn is None and x.is_leaf and not b.is_leaf and x.detach().grad_fn is None
@@ -114,17 +120,32 @@ def test_second_backward_needs_retain_graph():
     "call, text",
     [
         (lambda x: (x * x).backward(), "grad can be implicitly created only for scalar outputs"),
-        (lambda x: flambeau.ones(1).backward(), "element 0 of tensors does not require grad and does not have a grad_fn"),
-        (lambda x: grad(x.sum(), flambeau.ones(1)), "One of the differentiated Tensors does not require grad"),
+        (
+            lambda x: flambeau.ones(1).backward(),
+            "element 0 of tensors does not require grad and does not have a grad_fn",
+        ),
+        (
+            lambda x: grad(x.sum(), flambeau.ones(1)),
+            "One of the differentiated Tensors does not require grad",
+        ),
         (lambda x: grad(x.sum(), leaf()), "appears? to not have been used in the graph"),
         (lambda x: grad(x * 2, x, flambeau.ones(2)), "Mismatch in shape: grad_output"),
         (lambda x: grad([x * 2, x * 3], x, [flambeau.ones(3)]), "got 2 tensors and 1 gradients"),
         (lambda x: x.sum().backward(inputs=[]), "cannot be empty"),
         (lambda x: flambeau.tensor([1]).requires_grad_(), "floating point"),
-        (lambda x: (x * 2).requires_grad_(False), "you can only change requires_grad flags of leaf variables"),
+        (
+            lambda x: (x * 2).requires_grad_(False),
+            "you can only change requires_grad flags of leaf variables",
+        ),
         (lambda x: x.numpy(), r"Can't call numpy\(\) on Tensor that requires grad"),
-        (lambda x: flambeau.add(flambeau.ones(3), 1, out=x), "don't support automatic differentiation"),
-        (lambda x: flambeau.tensor([1j], requires_grad=True).sum().backward(), "only for real scalar outputs"),
+        (
+            lambda x: flambeau.add(flambeau.ones(3), 1, out=x),
+            "don't support automatic differentiation",
+        ),
+        (
+            lambda x: flambeau.tensor([1j], requires_grad=True).sum().backward(),
+            "only for real scalar outputs",
+        ),
     ],
 )
 def test_runtime_errors(call, text):
@@ -210,7 +231,9 @@ def test_complex_gradients_follow_the_conjugate_convention():
     assert of(lambda z: (z * z.conj()).real.sum()) == [2 + 4j, 6 - 2j]
     assert of(lambda z: (z**2).real.sum()) == pytest.approx([2 - 4j, 6 + 2j])
     assert of(lambda z: (z**2).imag.sum()) == pytest.approx([4 + 2j, -2 + 6j])
-    assert of(lambda z: z.abs().sum()) == pytest.approx([0.4472 + 0.8944j, 0.9487 - 0.3162j], abs=1e-4)
+    assert of(lambda z: z.abs().sum()) == pytest.approx(
+        [0.4472 + 0.8944j, 0.9487 - 0.3162j], abs=1e-4
+    )
     r = leaf([1.0, 2.0])
     (r * flambeau.tensor([1j, 2 + 1j])).abs().sum().backward()
     assert r.grad.tolist() == pytest.approx([1.0, 5**0.5]) and r.grad.dtype == flambeau.float32
@@ -299,10 +322,14 @@ def test_inference_mode():
     x = leaf()
     with flambeau.inference_mode():
         q = flambeau.ones(3)
-        assert q.is_inference() and not (x * 2).requires_grad and flambeau.is_inference_mode_enabled()
+        assert (
+            q.is_inference() and not (x * 2).requires_grad and flambeau.is_inference_mode_enabled()
+        )
         q.add_(1)
     assert not flambeau.is_inference_mode_enabled()
-    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+    with pytest.raises(
+        RuntimeError, match="Inplace update to inference tensor outside InferenceMode"
+    ):
         q.add_(1)
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
         x * q

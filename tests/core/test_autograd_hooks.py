@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import flambeau
 import pytest
+
+import flambeau
 
 
 def leaf(values=(1.0, 2.0, 3.0)):
@@ -63,7 +64,9 @@ def test_retain_grad():
     assert y.retains_grad and y.grad.tolist() == [4.0, 8.0, 12.0]
     x.retain_grad()
     assert not x.retains_grad
-    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+    with pytest.raises(
+        RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"
+    ):
         flambeau.ones(1).retain_grad()
 
 
@@ -105,7 +108,9 @@ def test_node_hooks():
     x = leaf()
     y = x * 2
     seen = []
-    post = y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs[0].tolist(), outputs[0].tolist())))
+    post = y.grad_fn.register_hook(
+        lambda inputs, outputs: seen.append((inputs[0].tolist(), outputs[0].tolist()))
+    )
     pre = y.grad_fn.register_prehook(lambda grads: (grads[0] * 3,))
     y.sum().backward(retain_graph=True)
     assert seen == [([6.0] * 3, [3.0] * 3)] and x.grad.tolist() == [6.0] * 3
@@ -119,7 +124,9 @@ def test_node_hooks():
 def test_node_posthook_replaces_gradients():
     x = leaf()
     y = x * 2
-    y.grad_fn.register_hook(lambda inputs, outputs: tuple(g if g is None else g * 7 for g in inputs))
+    y.grad_fn.register_hook(
+        lambda inputs, outputs: tuple(g if g is None else g * 7 for g in inputs)
+    )
     y.sum().backward()
     assert x.grad.tolist() == [14.0] * 3
 
@@ -132,7 +139,9 @@ def test_accumulator_hook():
     assert seen == [1]
 
 
-@pytest.mark.parametrize("register", ["register_hook", "retain_grad", "register_post_accumulate_grad_hook"])
+@pytest.mark.parametrize(
+    "register", ["register_hook", "retain_grad", "register_post_accumulate_grad_hook"]
+)
 def test_hooks_need_a_gradient(register):
     method = getattr(flambeau.ones(1), register)
     with pytest.raises(RuntimeError):

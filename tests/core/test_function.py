@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import weakref
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau.autograd import Function, grad, gradcheck, gradgradcheck
 from flambeau.autograd.function import once_differentiable
 
@@ -16,7 +17,9 @@ def leaf(values=(1.0, 2.0, 3.0)):
 
 
 def define(forward, backward, name="Custom"):
-    return type(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    return type(
+        name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    )
 
 
 class Square(Function):
@@ -157,7 +160,11 @@ def test_an_input_returned_unchanged():
 @pytest.mark.parametrize(
     "backward, kind, text",
     [
-        (lambda ctx, g: g, RuntimeError, r"returned an incorrect number of gradients \(expected 2, got 1\)"),
+        (
+            lambda ctx, g: g,
+            RuntimeError,
+            r"returned an incorrect number of gradients \(expected 2, got 1\)",
+        ),
         (lambda ctx, g: (g, g, g), RuntimeError, "returned an incorrect number of gradients"),
         (lambda ctx, g: (flambeau.ones(7), None), RuntimeError, "returned an invalid gradient"),
         (lambda ctx, g: (3, None), TypeError, "expected Tensor or None|expected Variable"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import flambeau
 import numpy
 import pytest
+
+import flambeau
 
 SHAPES = [(5,), (4, 3), (2, 3, 4), (3, 1, 2, 2), (0, 3), (2, 0)]
 PER_SEED = 50
@@ -66,7 +67,9 @@ def as_ours(part, rng):
     if isinstance(part, numpy.ndarray):
         if part.ndim and part.size and rng.random() < 0.2:
             return part.tolist()
-        return flambeau.tensor(part.tolist(), dtype=flambeau.bool if part.dtype == bool else flambeau.int64).reshape(part.shape)
+        return flambeau.tensor(
+            part.tolist(), dtype=flambeau.bool if part.dtype == bool else flambeau.int64
+        ).reshape(part.shape)
     return part
 
 
@@ -115,7 +118,9 @@ def test_set(seed, advanced):
         else:
             shape = expected.shape
             if kind == 2 and shape:  # broadcast
-                shape = tuple(1 if rng.random() < 0.4 else s for s in shape)[rng.integers(len(shape)) :]
+                shape = tuple(1 if rng.random() < 0.4 else s for s in shape)[
+                    rng.integers(len(shape)) :
+                ]
             theirs = -1.0 - numpy.arange(numpy.prod(shape), dtype=numpy.float64).reshape(shape)
             value = tensor_of(theirs)
         x, want = tensor_of(array), array.copy()
@@ -195,7 +200,11 @@ def test_accumulating_and_repeated_indices():
         ((0, 0, 0), IndexError, "too many indices"),
         (flambeau.tensor([5]), IndexError, "out of bounds"),
         (flambeau.tensor([1.0]), IndexError, "tensors used as indices must be"),
-        (flambeau.tensor([True, False, True]), IndexError, "does not match the shape of the indexed tensor"),
+        (
+            flambeau.tensor([True, False, True]),
+            IndexError,
+            "does not match the shape of the indexed tensor",
+        ),
         ("a", IndexError, "only integers, slices"),
         ({}, IndexError, "only integers, slices"),
         (1.5, IndexError, "only integers, slices"),
@@ -219,7 +228,12 @@ def test_errors(index, kind, text):
 
 def test_errors_of_values():
     x = flambeau.ones(2)
-    for value, kind in (("a", TypeError), (None, (TypeError, RuntimeError)), ([1, 2, 3], RuntimeError), (flambeau.ones(5), RuntimeError)):
+    for value, kind in (
+        ("a", TypeError),
+        (None, (TypeError, RuntimeError)),
+        ([1, 2, 3], RuntimeError),
+        (flambeau.ones(5), RuntimeError),
+    ):
         with pytest.raises(kind):
             x[:] = value
     with pytest.raises(RuntimeError):

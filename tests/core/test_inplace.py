@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pathlib
 
-import flambeau
 import pytest
+
+import flambeau
 
 LINES = pathlib.Path(__file__).name
 
@@ -26,7 +27,17 @@ def leaf(values=(1.0, 2.0, 3.0)):
         (lambda x: (x * 1).unbind()[0].add_(1), "Output 0 of Unbind|Output of unbind"),
         (lambda x: (x * 1).split(2)[0].mul_(2), "Output 0 of Split|Output of .*split"),
         (lambda x: (x * 1).chunk(2)[0].mul_(2), "multiple views"),
-        (lambda x: flambeau.ones(3).mul_(x).add_(flambeau.ones(3, requires_grad=True)).detach_().requires_grad_().add_(1), "a leaf Variable"),
+        (
+            lambda x: (
+                flambeau.ones(3)
+                .mul_(x)
+                .add_(flambeau.ones(3, requires_grad=True))
+                .detach_()
+                .requires_grad_()
+                .add_(1)
+            ),
+            "a leaf Variable",
+        ),
         (lambda x: (x * 1)[:2].detach_(), "Can't detach views in-place"),
     ],
 )
@@ -116,7 +127,10 @@ def test_versions_are_shared_by_views():
 PATTERNS = [
     ("y=x*2; y[0].mul_(3); y.sum().backward()", [[6, 6, 6], [2, 2, 2]]),
     ("y=x*2; y[0]=5.; y.pow(2).sum().backward()", [[0, 0, 0], [32, 40, 48]]),
-    ("y=x*2; v=y.view(6); w=v[2:4]; w.exp_(); (y*y).sum().backward()", [[8, 16, 651019.1875], [35544444, 40, 48]]),
+    (
+        "y=x*2; v=y.view(6); w=v[2:4]; w.exp_(); (y*y).sum().backward()",
+        [[8, 16, 651019.1875], [35544444, 40, 48]],
+    ),
     ("y=x*2; v=y.t(); v[0].mul_(x[:,1]); y.sum().backward()", [[4, 4, 2], [10, 10, 2]]),
     ("y=torch.zeros(2,3); y[0]=x[1]; (y*y).sum().backward()", [[0, 0, 0], [8, 10, 12]]),
     (
@@ -128,7 +142,10 @@ PATTERNS = [
     ("y=x*1; y[y>2]=0.; y.sum().backward()", [[1, 1, 0], [0, 0, 0]]),
     ("y=x*1; y[i([0,0]),i([1,1])]=x[0,:2]*3; y.sum().backward()", [[4, 3, 1], [1, 1, 1]]),
     ("y=x*1; y.diagonal().mul_(2); (y*y).sum().backward()", [[8, 4, 6], [8, 40, 12]]),
-    ("y=x*1; v=y.unsqueeze(0); v.squeeze(0)[1].copy_(x[0]); (y**3).sum().backward()", [[6, 24, 54], [0, 0, 0]]),
+    (
+        "y=x*1; v=y.unsqueeze(0); v.squeeze(0)[1].copy_(x[0]); (y**3).sum().backward()",
+        [[6, 24, 54], [0, 0, 0]],
+    ),
     ("y=x*1; y.t_(); y[0].mul_(5); y.sum().backward()", [[5, 1, 1], [5, 1, 1]]),
     ("y=x*1; v=y.expand(1,2,3); y.mul_(3); v.sum().backward()", [[3, 3, 3], [3, 3, 3]]),
     ("y=x*1; z=y.detach(); z.mul_(2); y.sum().backward()", [[1, 1, 1], [1, 1, 1]]),

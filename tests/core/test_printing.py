@@ -3,8 +3,9 @@
 import json
 import pathlib
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau import _tensor_str
 
 DATA = pathlib.Path(__file__).parent / "data" / "printing.json"

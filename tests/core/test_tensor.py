@@ -11,11 +11,16 @@ import pathlib
 import pickle
 import weakref
 
-import flambeau
 import pytest
 
+import flambeau
+
 # PyTorch's table; there is no complex dtype of half precision here: the next wider one takes its place
-PROMOTION = json.loads((pathlib.Path(__file__).parent / "data" / "promotion.json").read_text().replace("complex32", "complex64"))
+PROMOTION = json.loads(
+    (pathlib.Path(__file__).parent / "data" / "promotion.json")
+    .read_text()
+    .replace("complex32", "complex64")
+)
 DTYPES = PROMOTION["dtypes"]
 
 
@@ -61,7 +66,12 @@ def test_default_dtype():
         ([[1, 2], 3], {}, TypeError, "not a sequence"),
         ([1, [2]], {}, TypeError, "list"),
         ([2**63], {}, ValueError, "Overflow when unpacking long"),
-        ([300], {"dtype": flambeau.uint8}, RuntimeError, "value cannot be converted to type uint8 without overflow"),
+        (
+            [300],
+            {"dtype": flambeau.uint8},
+            RuntimeError,
+            "value cannot be converted to type uint8 without overflow",
+        ),
         ([math.nan], {"dtype": flambeau.int32}, RuntimeError, "without overflow"),
         ([1e19], {"dtype": flambeau.int64}, RuntimeError, "without overflow"),
         ([1j], {"dtype": flambeau.float32}, TypeError, "complex"),
@@ -180,7 +190,10 @@ def test_numbers():
             call()
 
 
-@pytest.mark.parametrize("symbol", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"])
+@pytest.mark.parametrize(
+    "symbol",
+    ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"],
+)
 def test_operators_follow_python(symbol):
     f = getattr(operator, symbol)
     for a in (7, -7, 2.5, -2.5):
@@ -194,7 +207,9 @@ def test_operators_follow_python(symbol):
             assert f(t, flambeau.tensor([b], dtype=flambeau.float64)).item() == pytest.approx(want)
 
 
-@pytest.mark.parametrize("symbol", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"])
+@pytest.mark.parametrize(
+    "symbol", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"]
+)
 def test_augmented_assignment_keeps_the_object(symbol):
     t = flambeau.tensor([7.0, 2.0])
     f = getattr(operator, symbol)
@@ -203,13 +218,27 @@ def test_augmented_assignment_keeps_the_object(symbol):
 
 def test_integer_operators():
     a, b = flambeau.tensor([6, -7]), flambeau.tensor([3, 2])
-    assert (a & b).tolist() == [2, 0] and (a | b).tolist() == [7, -5] and (a ^ b).tolist() == [5, -5]
-    assert (a << 1).tolist() == [12, -14] and (a >> 1).tolist() == [3, -4] and (~b).tolist() == [-4, -3]
+    assert (
+        (a & b).tolist() == [2, 0] and (a | b).tolist() == [7, -5] and (a ^ b).tolist() == [5, -5]
+    )
+    assert (
+        (a << 1).tolist() == [12, -14]
+        and (a >> 1).tolist() == [3, -4]
+        and (~b).tolist() == [-4, -3]
+    )
     assert (-a).tolist() == [-6, 7] and abs(a).tolist() == [6, 7] and (+a) is not None
-    for call in (lambda: a // 0, lambda: a % flambeau.tensor([1, 0]), lambda: flambeau.fmod(a, 0), lambda: 5 // flambeau.tensor([0])):
+    for call in (
+        lambda: a // 0,
+        lambda: a % flambeau.tensor([1, 0]),
+        lambda: flambeau.fmod(a, 0),
+        lambda: 5 // flambeau.tensor([0]),
+    ):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             call()
-    assert (a / 0).tolist() == [math.inf, -math.inf] and (a.double() // 0).tolist() == [math.inf, -math.inf]
+    assert (a / 0).tolist() == [math.inf, -math.inf] and (a.double() // 0).tolist() == [
+        math.inf,
+        -math.inf,
+    ]
 
 
 def test_other_types_are_asked():
@@ -232,7 +261,11 @@ def test_other_types_are_asked():
 def test_pickle_and_deepcopy(name):
     t = flambeau.arange(6).reshape(2, 3).to(dtype(name))
     for other in (pickle.loads(pickle.dumps(t)), copy.deepcopy(t)):
-        assert other.dtype is t.dtype and other.tolist() == t.tolist() and other.data_ptr() != t.data_ptr()
+        assert (
+            other.dtype is t.dtype
+            and other.tolist() == t.tolist()
+            and other.data_ptr() != t.data_ptr()
+        )
 
 
 def test_copies_keep_views_flags_and_attributes():
@@ -310,7 +343,11 @@ def test_attributes():
 
 def test_memory_formats():
     x = flambeau.arange(48).reshape(2, 3, 2, 4).contiguous(memory_format=flambeau.channels_last)
-    assert x.stride() == (24, 1, 12, 3) and x.is_contiguous(memory_format=flambeau.channels_last) and not x.is_contiguous()
+    assert (
+        x.stride() == (24, 1, 12, 3)
+        and x.is_contiguous(memory_format=flambeau.channels_last)
+        and not x.is_contiguous()
+    )
     assert (x + 1).stride() == x.stride() and x.clone().stride() == x.stride()
     assert x.contiguous().is_contiguous() and x.contiguous().tolist() == x.tolist()
     assert flambeau.empty_like(x).stride() == x.stride()
@@ -339,4 +376,7 @@ def test_out_is_resized():
     assert view.stride() == (2,) and view.tolist() == [2.0] * 3
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
         flambeau.add(flambeau.ones(2), 1, out=flambeau.empty(2, dtype=flambeau.int64))
-    assert flambeau.add(flambeau.ones(2), 1, out=flambeau.empty(2, dtype=flambeau.float64)).dtype is flambeau.float64
+    assert (
+        flambeau.add(flambeau.ones(2), 1, out=flambeau.empty(2, dtype=flambeau.float64)).dtype
+        is flambeau.float64
+    )

@@ -265,6 +265,16 @@ static void check_fork() {
   check_cover(10000, 16);
 }
 
+// Jobs of changing chunk counts in close succession: a late worker must never run a chunk twice.
+static void check_succession() {
+  for (int i = 0; i < 30000; i++) {
+    int64_t n = 2 + i * 7 % 120;
+    std::atomic<int64_t> covered{0};
+    parallel_for(n, 1, [&](int64_t begin, int64_t end) { covered += end - begin; });
+    EXPECT(covered == n);
+  }
+}
+
 static int hook_depth = 0, hook_calls = 0;
 static void check_hooks() {
   set_blocking_hooks({[]() -> void* {
@@ -398,6 +408,7 @@ int main(int argc, char**) {
     check_nested();
     check_exceptions();
     check_callers();
+    check_succession();
     check_fork();
   }
   check_hooks();

@@ -5,9 +5,10 @@ import math
 import pathlib
 import warnings
 
+import pytest
+
 import flambeau
 import flambeau.nn.functional as F
-import pytest
 
 DATA = pathlib.Path(__file__).parent / "data" / "functional.json"
 

@@ -4,8 +4,9 @@ import json
 import math
 import pathlib
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau import nn
 
 DATA = pathlib.Path(__file__).parent / "data" / "init.json"
@@ -91,7 +92,7 @@ def test_fans():
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3), (4, 2, 3)])
 def test_orthogonal(shape):
-    if not hasattr(flambeau, "linalg"):
+    if not hasattr(getattr(flambeau, "linalg", None), "qr"):
         pytest.skip("needs linalg.qr")
     t = I.orthogonal_(flambeau.empty(shape), gain=2.0).reshape(shape[0], -1)
     gram = t @ t.t() if t.shape[0] <= t.shape[1] else t.t() @ t

@@ -5,8 +5,9 @@ import io
 import pickle
 import warnings
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau import nn
 from flambeau.nn.modules import module as module_file
 

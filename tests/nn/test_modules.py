@@ -8,8 +8,9 @@ import math
 import pathlib
 from collections import OrderedDict
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau import nn
 
 DATA = pathlib.Path(__file__).parent / "data" / "modules.json"

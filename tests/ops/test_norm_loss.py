@@ -1,8 +1,9 @@
 """Softmax, normalisation and losses against their definitions in NumPy, and derivatives to second order."""
 
-import flambeau
 import numpy as np
 import pytest
+
+import flambeau
 from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.nn import functional as F
 

@@ -5,8 +5,9 @@ import json
 import math
 import pathlib
 
-import flambeau
 import pytest
+
+import flambeau
 
 GOLDEN = json.loads(pathlib.Path(__file__).with_name("data").joinpath("random.json").read_text())
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2}  # one unit in the last place
@@ -65,7 +66,10 @@ def test_generators():
     own = flambeau.rand(5, generator=g)
     assert flambeau.equal(own, flambeau.rand(5))
     assert g.seed() == g.initial_seed() != 4
-    for bad in (flambeau.zeros(10, dtype=flambeau.uint8), flambeau.zeros(5056, dtype=flambeau.uint8)):
+    for bad in (
+        flambeau.zeros(10, dtype=flambeau.uint8),
+        flambeau.zeros(5056, dtype=flambeau.uint8),
+    ):
         with pytest.raises(RuntimeError, match="5056|mt19937"):
             g.set_state(bad)
 
@@ -76,7 +80,9 @@ def test_threads_do_not_change_results():
         for n in (1, 2, 3):
             flambeau.set_num_threads(n)
             flambeau.manual_seed(1)
-            results.append([flambeau.randn(200_003), flambeau.dropout(flambeau.ones(70_001), 0.3, True)])
+            results.append(
+                [flambeau.randn(200_003), flambeau.dropout(flambeau.ones(70_001), 0.3, True)]
+            )
     finally:
         flambeau.set_num_threads(threads)
     for other in results[1:]:
@@ -103,7 +109,11 @@ def test_moments():
     close(flambeau.randn(n), 0, 1)
     close(flambeau.empty(n).exponential_(2), 0.5, 0.25)
     close(flambeau.empty(n).geometric_(0.25), 4, 12)
-    close(flambeau.empty(n).log_normal_(0, 0.5), math.exp(0.125), (math.exp(0.25) - 1) * math.exp(0.25))
+    close(
+        flambeau.empty(n).log_normal_(0, 0.5),
+        math.exp(0.125),
+        (math.exp(0.25) - 1) * math.exp(0.25),
+    )
     close(flambeau.empty(n).bernoulli_(0.3), 0.3, 0.21)
     close(flambeau.poisson(flambeau.full((n,), 3.0)), 3, 3)
     close(flambeau.poisson(flambeau.full((n,), 30.0)), 30, 30)
@@ -155,7 +165,9 @@ def test_other_derivatives():
 
 def test_dropout_identity():
     x = flambeau.ones(3)
-    assert flambeau.dropout(x, 0.5, False) is x or flambeau.equal(flambeau.dropout(x, 0.5, False), x)
+    assert flambeau.dropout(x, 0.5, False) is x or flambeau.equal(
+        flambeau.dropout(x, 0.5, False), x
+    )
     out, mask = flambeau.native_dropout(x, 0.5, False)
     assert flambeau.equal(out, x) and mask.dtype == flambeau.bool and mask.all()
 
@@ -164,7 +176,13 @@ def test_meta_device_draws_nothing():
     flambeau.manual_seed(0)
     before = state_hash()
     x = flambeau.rand(4, 3, device="meta")
-    for y in (x.normal_(), x.bernoulli_(0.5), flambeau.dropout(x, 0.5, True), flambeau.multinomial(x, 2), flambeau.poisson(x)):
+    for y in (
+        x.normal_(),
+        x.bernoulli_(0.5),
+        flambeau.dropout(x, 0.5, True),
+        flambeau.multinomial(x, 2),
+        flambeau.poisson(x),
+    ):
         assert y.device.type == "meta" and y.shape[0] == 4
     assert flambeau.randperm(7, device="meta").shape == (7,)
     assert state_hash() == before
@@ -186,14 +204,34 @@ ERRORS = [
     (lambda: t.rand(3, dtype=t.int64), NotImplementedError, "not implemented for 'Long'"),
     (lambda: t.randn(3, dtype=t.bool), NotImplementedError, "not implemented for 'Bool'"),
     (lambda: t.randint(5, 5, (2,)), RuntimeError, "'from' to be less than 'to'"),
-    (lambda: t.randint(0, 300, (2,), dtype=t.uint8), RuntimeError, "to - 1 is out of bounds for unsigned char"),
-    (lambda: t.randint(-1, 5, (2,), dtype=t.uint8), RuntimeError, "from is out of bounds for unsigned char"),
+    (
+        lambda: t.randint(0, 300, (2,), dtype=t.uint8),
+        RuntimeError,
+        "to - 1 is out of bounds for unsigned char",
+    ),
+    (
+        lambda: t.randint(-1, 5, (2,), dtype=t.uint8),
+        RuntimeError,
+        "from is out of bounds for unsigned char",
+    ),
     (lambda: t.randint(0, 5, (2,), dtype=t.complex64), RuntimeError, "check_random_bounds"),
     (lambda: t.randperm(-1), RuntimeError, "non-negative"),
     (lambda: t.randperm(300, dtype=t.uint8), RuntimeError, "without overflow"),
-    (lambda: t.randperm(4096, dtype=t.float16), RuntimeError, "n cannot be greater than 2049 for Half type"),
-    (lambda: t.normal(0.0, -1.0, (2,)), RuntimeError, "normal expects std >= 0.0, but found std -1"),
-    (lambda: t.normal(t.zeros(2), t.tensor([-1.0, 1])), RuntimeError, "normal expects all elements of std >= 0.0"),
+    (
+        lambda: t.randperm(4096, dtype=t.float16),
+        RuntimeError,
+        "n cannot be greater than 2049 for Half type",
+    ),
+    (
+        lambda: t.normal(0.0, -1.0, (2,)),
+        RuntimeError,
+        "normal expects std >= 0.0, but found std -1",
+    ),
+    (
+        lambda: t.normal(t.zeros(2), t.tensor([-1.0, 1])),
+        RuntimeError,
+        "normal expects all elements of std >= 0.0",
+    ),
     (lambda: t.normal(t.zeros(2), t.ones(2, dtype=t.complex64)), RuntimeError, "non-complex"),
     (lambda: t.empty(2).uniform_(2, 1), RuntimeError, "from=2 > to=1"),
     (lambda: t.empty(2).uniform_(0, 1e39), RuntimeError, "to is out of bounds for float"),
@@ -202,7 +240,11 @@ ERRORS = [
     (lambda: t.empty(2).geometric_(1), RuntimeError, r"p to be in \(0, 1\)"),
     (lambda: t.empty(2).cauchy_(0, 0), RuntimeError, "sigma > 0.0"),
     (lambda: t.empty(2).log_normal_(1, 0), RuntimeError, "std > 0.0"),
-    (lambda: t.empty(2, dtype=t.int64).exponential_(), RuntimeError, "continuous probability distribution"),
+    (
+        lambda: t.empty(2, dtype=t.int64).exponential_(),
+        RuntimeError,
+        "continuous probability distribution",
+    ),
     (lambda: t.empty(2, dtype=t.bool).random_(3), RuntimeError, "to - 1 is out of bounds for bool"),
     (lambda: t.bernoulli(t.tensor([1.5])), RuntimeError, "p_in >= 0 && p_in <= 1"),
     (lambda: t.bernoulli(t.tensor([1])), NotImplementedError, "not implemented for 'Long'"),
@@ -216,12 +258,24 @@ ERRORS = [
     (lambda: t.multinomial(t.tensor([-1.0, 2]), 2, True), RuntimeError, "probability entry < 0"),
     (lambda: t.multinomial(t.tensor([0.0, 0]), 1), RuntimeError, "sum of probabilities <= 0"),
     (lambda: t.poisson(t.tensor([-1.0])), RuntimeError, "invalid Poisson rate"),
-    (lambda: t.binomial(t.tensor([5]), t.tensor([0.5])), ValueError, "floating-point dtypes for count"),
+    (
+        lambda: t.binomial(t.tensor([5]), t.tensor([0.5])),
+        ValueError,
+        "floating-point dtypes for count",
+    ),
     (lambda: t.dropout(t.ones(3), 1.5, True), RuntimeError, "between 0 and 1, but got 1.5"),
     (lambda: t.dropout(t.ones(3, dtype=t.int64), 0.5, True), RuntimeError, "can't be cast"),
     (lambda: t.feature_dropout(t.ones(3), 0.5, True), RuntimeError, "at least 2 dimensions"),
-    (lambda: t.rrelu(t.ones(3), 0.5, 0.1, True), RuntimeError, "less than or equal to the upper bound"),
-    (lambda: t.ones(3, requires_grad=True).uniform_(), RuntimeError, "leaf Variable that requires grad"),
+    (
+        lambda: t.rrelu(t.ones(3), 0.5, 0.1, True),
+        RuntimeError,
+        "less than or equal to the upper bound",
+    ),
+    (
+        lambda: t.ones(3, requires_grad=True).uniform_(),
+        RuntimeError,
+        "leaf Variable that requires grad",
+    ),
 ]
 
 

@@ -2,9 +2,10 @@
 
 import math
 
-import flambeau
 import numpy as np
 import pytest
+
+import flambeau
 from flambeau.autograd import gradcheck
 
 RNG = np.random.default_rng(1)

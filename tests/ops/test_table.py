@@ -8,9 +8,10 @@ import math
 import operator
 import zlib
 
-import flambeau
 import numpy
 import pytest
+
+import flambeau
 from flambeau._ops import OPS
 from flambeau._ops.samples import T
 from flambeau.autograd import gradcheck, gradgradcheck
@@ -217,13 +218,19 @@ def test_low_precision_agrees_with_double(name, dtype):
         if wide is None:
             continue
         change = getattr(flambeau, wide)
-        want = call.each(lambda t: t.to(change) if t.dtype.is_floating_point or t.dtype.is_complex else t)()
+        want = call.each(
+            lambda t, change=change: (
+                t.to(change) if t.dtype.is_floating_point or t.dtype.is_complex else t
+            )
+        )()
         for g, w in zip(tensors(result), tensors(want)):
             assert g.shape == w.shape
             rtol, atol = TOLERANCE.get(g.dtype, (0, 0))
             if g.dtype.is_floating_point or g.dtype.is_complex:
                 text = f"sample {index}: {call.values}"
-                numpy.testing.assert_allclose(array_of(g), array_of(w), rtol=rtol, atol=atol, err_msg=text)
+                numpy.testing.assert_allclose(
+                    array_of(g), array_of(w), rtol=rtol, atol=atol, err_msg=text
+                )
 
 
 # ---- forms ---------------------------------------------------------------------------------------
@@ -309,7 +316,11 @@ def strided(t):
     wide = flambeau.zeros([2 * s + 1 for s in reversed(t.shape)], dtype=t.dtype)
     view = wide.permute(*reversed(range(t.dim()))) if t.dim() else wide
     for d in range(t.dim()):
-        view = view.slice(d, 1, None, 2) if hasattr(view, "slice") else view.narrow(d, 0, view.shape[d])
+        view = (
+            view.slice(d, 1, None, 2)
+            if hasattr(view, "slice")
+            else view.narrow(d, 0, view.shape[d])
+        )
     view = view[tuple(slice(1, None, 2) for _ in t.shape)] if view.shape != t.shape else view
     view.copy_(t)
     return view
@@ -357,7 +368,9 @@ def test_derivatives(name, dtype):
         pytest.skip("real only")
     for _, call, result in working_calls(op, dtype):
         leaves = [t.requires_grad_() for t in call.tensors if t.dtype == getattr(flambeau, dtype)]
-        kept = [t for t in tensors(result) if t.numel() and (t.is_floating_point() or t.is_complex())]
+        kept = [
+            t for t in tensors(result) if t.numel() and (t.is_floating_point() or t.is_complex())
+        ]
         if not leaves or not kept or not all(t.numel() for t in leaves):
             continue
         if not any(t.requires_grad for t in tensors(call())):

@@ -32,6 +32,7 @@ CPP_LAYERS = {
 CPP_EXCEPTIONS = {
     ("core", "runtime/allocator.h"): "storage takes its memory from the allocator",
     ("kernels", "dispatch/promotion.h"): "dtype promotion: pure functions of core's types",
+    ("kernels", "dispatch/state.h"): "which of two kernels: is a graph of gradients wanted?",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
@@ -90,12 +91,16 @@ PYTHON_LAYERS = {
     "base": {"_ops"},
     "autograd": BASE,
     "functional": BASE | {"autograd"},
-    "nn": BASE | {"autograd", "functional"},
-    "optim": BASE | {"autograd"},
+    "nn": BASE | {"autograd", "functional", "utils"},
+    "optim": BASE | {"autograd", "utils"},
     "utils": BASE | {"autograd", "root"},
     "amp": BASE | {"autograd", "root"},
     "serialization": BASE | {"autograd", "root"},
     "testing": BASE | {"autograd", "root"},
+    # methods of Tensor that reach up, at call time
+    "methods": BASE | {"autograd", "facade"},
+    # `flambeau run` and `info`
+    "cli": BASE | {"root", "facade"},
     "compile": BASE | {"autograd", "root"},
     "distributed": BASE | {"autograd", "functional", "nn", "root"},
 }
@@ -119,6 +124,10 @@ def layer_of(module):
         return "root"
     if parts[0] == "nn" and len(parts) > 1 and parts[1].lstrip("_").startswith("functional"):
         return "functional"
+    if parts[0] == "_tensor":
+        return "methods"
+    if parts[0] in ("_alias", "_alias_metadata", "_info"):
+        return "cli"
     if parts[0] in PYTHON_LAYERS or parts[0] in EVERYTHING:
         return parts[0]
     return "base" if parts[0].startswith("_") else "facade"

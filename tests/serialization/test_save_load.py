@@ -8,8 +8,9 @@ import pickle
 import struct
 import zipfile
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau import serialization
 
 DATA = os.path.join(os.path.dirname(__file__), "data")

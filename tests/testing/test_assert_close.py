@@ -2,8 +2,9 @@
 
 import collections
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau.testing import assert_close, make_tensor
 
 pytestmark = pytest.mark.quick

@@ -79,7 +79,10 @@ op(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope) -> Tensor",
     kernel=pointwise("x if y > 0 else x * negative_slope"),
     on="f",
-    grad={"grad_output": "leaky_relu_backward(grad, self, negative_slope)", "self": "zeros_like(grad)"},
+    grad={
+        "grad_output": "leaky_relu_backward(grad, self, negative_slope)",
+        "self": "zeros_like(grad)",
+    },
     samples=[],
     forms="",
     tags="internal",
@@ -97,7 +100,9 @@ op(
 )
 op(
     "selu(Tensor self) -> Tensor",
-    kernel=decomp("elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1)"),
+    kernel=decomp(
+        "elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1)"
+    ),
     samples=unary(),
     forms=BOTH,
     doc="Self-normalising linear unit (Klambauer et al. 2017).",
@@ -171,7 +176,10 @@ op(
     "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
     kernel=pointwise("x * conj(sigmoid(y) * (1 + y * (1 - sigmoid(y))))"),
     on="fc",
-    grad={"grad_output": "conj(silu_backward(conj(grad), self))", "self": "silu_grad_grad(grad, grad_output, self)"},
+    grad={
+        "grad_output": "conj(silu_backward(conj(grad), self))",
+        "self": "silu_grad_grad(grad, grad_output, self)",
+    },
     samples=binary(),
     forms="",
     tags="internal cost:20",
@@ -251,7 +259,10 @@ op(
     "_prelu(Tensor self, Tensor weight) -> Tensor",
     kernel=pointwise("x if x > 0 else y * x"),
     on="f",
-    grad={"self": "_where(gt(self, 0), grad, grad * weight)", "weight": "masked(grad * self, le(self, 0))"},
+    grad={
+        "self": "_where(gt(self, 0), grad, grad * weight)",
+        "weight": "masked(grad * self, le(self, 0))",
+    },
     samples=binary(),
     forms="",
     tags="internal",

@@ -8,7 +8,20 @@ from .table import decomp, op, pointwise
 ALL = "function method inplace out"
 
 
-def elementary(name, expression, grad, *, on="fc", dtype="float", low=-3.0, high=3.0, ref=None, alias="", cost=16, doc=""):
+def elementary(
+    name,
+    expression,
+    grad,
+    *,
+    on="fc",
+    dtype="float",
+    low=-3.0,
+    high=3.0,
+    ref=None,
+    alias="",
+    cost=16,
+    doc="",
+):
     """A function of one argument; integers give the default float dtype."""
     op(
         f"{name}(Tensor self) -> Tensor",
@@ -81,7 +94,9 @@ op(
 )
 op(
     "div.mode(Tensor self, Operand other, *, str? rounding_mode) -> Tensor",
-    kernel=decomp('div(self, other) if is_none(rounding_mode) else (div_floor(self, other) if is_floor("div", rounding_mode) else div_trunc(self, other))'),
+    kernel=decomp(
+        'div(self, other) if is_none(rounding_mode) else (div_floor(self, other) if is_floor("div", rounding_mode) else div_trunc(self, other))'
+    ),
     forms=ALL,
     samples=[],
 )
@@ -246,7 +261,10 @@ op(
     "_pow(Tensor self, Operand exponent) -> Tensor",
     kernel=pointwise("pow(x, y)"),
     on="bifc",
-    grad={"self": "pow_self(grad, self, exponent)", "exponent": "pow_exponent(grad, self, exponent, result)"},
+    grad={
+        "self": "pow_self(grad, self, exponent)",
+        "exponent": "pow_exponent(grad, self, exponent, result)",
+    },
     samples=binary(low=0.3, high=2.0),
     ref="numpy.power(self, exponent)",
     forms="",
@@ -270,7 +288,11 @@ op(
     "lerp(Tensor self, Tensor end, Operand weight) -> Tensor",
     kernel=pointwise("lerp(x, y, z)"),
     on="fc",
-    grad={"self": "grad * (1 - conj(weight))", "end": "grad * conj(weight)", "weight": "grad * conj(end - self)"},
+    grad={
+        "self": "grad * (1 - conj(weight))",
+        "end": "grad * conj(weight)",
+        "weight": "grad * conj(end - self)",
+    },
     samples=ternary(),
     ref="self + weight * (end - self)",
     forms=ALL,
@@ -316,7 +338,11 @@ for _name in ("floor", "ceil", "trunc"):
         ref=f"numpy.{_name}(self)",
         forms=ALL,
         alias="fix" if _name == "trunc" else "",
-        doc={"floor": "Largest integer not above.", "ceil": "Smallest integer not below.", "trunc": "Towards zero."}[_name],
+        doc={
+            "floor": "Largest integer not above.",
+            "ceil": "Smallest integer not below.",
+            "trunc": "Towards zero.",
+        }[_name],
     )
 op(
     "round(Tensor self) -> Tensor",
@@ -347,37 +373,141 @@ op(
 
 # ---- exponentials and logarithms -------------------------------------------------------------------
 elementary("exp", "exp(x)", "grad * conj(result)", doc="e to the power of each element.")
-elementary("exp2", "exp2(x)", "grad * conj(result) * 0.69314718055994530942", alias="special.exp2", doc="2 to the power of each element.")
-elementary("expm1", "expm1(x)", "grad * conj(result + 1)", alias="special.expm1", doc="``exp(input) - 1``, exact near zero.")
+elementary(
+    "exp2",
+    "exp2(x)",
+    "grad * conj(result) * 0.69314718055994530942",
+    alias="special.exp2",
+    doc="2 to the power of each element.",
+)
+elementary(
+    "expm1",
+    "expm1(x)",
+    "grad * conj(result + 1)",
+    alias="special.expm1",
+    doc="``exp(input) - 1``, exact near zero.",
+)
 elementary("log", "log(x)", "grad / conj(self)", low=0.2, doc="Natural logarithm.")
-elementary("log2", "log2(x)", "grad / conj(self * 0.69314718055994530942)", low=0.2, doc="Logarithm to base 2.")
-elementary("log10", "log10(x)", "grad / conj(self * 2.30258509299404568402)", low=0.2, doc="Logarithm to base 10.")
-elementary("log1p", "log1p(x)", "grad / conj(self + 1)", low=-0.9, alias="special.log1p", doc="``log(1 + input)``, exact near zero.")
+elementary(
+    "log2",
+    "log2(x)",
+    "grad / conj(self * 0.69314718055994530942)",
+    low=0.2,
+    doc="Logarithm to base 2.",
+)
+elementary(
+    "log10",
+    "log10(x)",
+    "grad / conj(self * 2.30258509299404568402)",
+    low=0.2,
+    doc="Logarithm to base 10.",
+)
+elementary(
+    "log1p",
+    "log1p(x)",
+    "grad / conj(self + 1)",
+    low=-0.9,
+    alias="special.log1p",
+    doc="``log(1 + input)``, exact near zero.",
+)
 elementary("sqrt", "sqrt(x)", "grad / conj(result * 2)", low=0.2, cost=6, doc="Square root.")
-elementary("rsqrt", "rsqrt(x)", "-grad * conj(result * result * result) * 0.5", low=0.2, ref="1 / numpy.sqrt(self)", cost=8, doc="One over the square root.")
+elementary(
+    "rsqrt",
+    "rsqrt(x)",
+    "-grad * conj(result * result * result) * 0.5",
+    low=0.2,
+    ref="1 / numpy.sqrt(self)",
+    cost=8,
+    doc="One over the square root.",
+)
 
 # ---- trigonometry ----------------------------------------------------------------------------------
 elementary("sin", "sin(x)", "grad * conj(cos(self))", doc="Sine of radians.")
 elementary("cos", "cos(x)", "-grad * conj(sin(self))", doc="Cosine of radians.")
-elementary("tan", "tan(x)", "grad * conj(result * result + 1)", low=-1.2, high=1.2, doc="Tangent of radians.")
+elementary(
+    "tan",
+    "tan(x)",
+    "grad * conj(result * result + 1)",
+    low=-1.2,
+    high=1.2,
+    doc="Tangent of radians.",
+)
 elementary("sinh", "sinh(x)", "grad * conj(cosh(self))", doc="Hyperbolic sine.")
 elementary("cosh", "cosh(x)", "grad * conj(sinh(self))", doc="Hyperbolic cosine.")
-elementary("tanh", "tanh(x)", "tanh_backward(grad, result)", alias="nn.functional.tanh", doc="Hyperbolic tangent.")
+elementary(
+    "tanh",
+    "tanh(x)",
+    "tanh_backward(grad, result)",
+    alias="nn.functional.tanh",
+    doc="Hyperbolic tangent.",
+)
 op(
     "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
     kernel=pointwise("x * conj(1 - y * y)"),
     on="fc",
-    grad={"grad_output": "conj(tanh_backward(conj(grad), output))", "output": "conj(grad) * grad_output * conj(output) * (-2)"},
+    grad={
+        "grad_output": "conj(tanh_backward(conj(grad), output))",
+        "output": "conj(grad) * grad_output * conj(output) * (-2)",
+    },
     samples=binary(),
     forms="",
     tags="internal",
 )
-elementary("asin", "asin(x)", "grad * conj(rsqrt(1 - self * self))", low=-0.9, high=0.9, ref="numpy.arcsin(self)", alias="arcsin", doc="Inverse sine.")
-elementary("acos", "acos(x)", "-grad * conj(rsqrt(1 - self * self))", low=-0.9, high=0.9, ref="numpy.arccos(self)", alias="arccos", doc="Inverse cosine.")
-elementary("atan", "atan(x)", "grad / conj(self * self + 1)", ref="numpy.arctan(self)", alias="arctan", doc="Inverse tangent.")
-elementary("asinh", "asinh(x)", "grad * conj(rsqrt(self * self + 1))", ref="numpy.arcsinh(self)", alias="arcsinh", doc="Inverse hyperbolic sine.")
-elementary("acosh", "acosh(x)", "grad * conj(rsqrt(self - 1) * rsqrt(self + 1))", low=1.2, ref="numpy.arccosh(self)", alias="arccosh", doc="Inverse hyperbolic cosine.")
-elementary("atanh", "atanh(x)", "grad / conj(1 - self * self)", low=-0.9, high=0.9, ref="numpy.arctanh(self)", alias="arctanh", doc="Inverse hyperbolic tangent.")
+elementary(
+    "asin",
+    "asin(x)",
+    "grad * conj(rsqrt(1 - self * self))",
+    low=-0.9,
+    high=0.9,
+    ref="numpy.arcsin(self)",
+    alias="arcsin",
+    doc="Inverse sine.",
+)
+elementary(
+    "acos",
+    "acos(x)",
+    "-grad * conj(rsqrt(1 - self * self))",
+    low=-0.9,
+    high=0.9,
+    ref="numpy.arccos(self)",
+    alias="arccos",
+    doc="Inverse cosine.",
+)
+elementary(
+    "atan",
+    "atan(x)",
+    "grad / conj(self * self + 1)",
+    ref="numpy.arctan(self)",
+    alias="arctan",
+    doc="Inverse tangent.",
+)
+elementary(
+    "asinh",
+    "asinh(x)",
+    "grad * conj(rsqrt(self * self + 1))",
+    ref="numpy.arcsinh(self)",
+    alias="arcsinh",
+    doc="Inverse hyperbolic sine.",
+)
+elementary(
+    "acosh",
+    "acosh(x)",
+    "grad * conj(rsqrt(self - 1) * rsqrt(self + 1))",
+    low=1.2,
+    ref="numpy.arccosh(self)",
+    alias="arccosh",
+    doc="Inverse hyperbolic cosine.",
+)
+elementary(
+    "atanh",
+    "atanh(x)",
+    "grad / conj(1 - self * self)",
+    low=-0.9,
+    high=0.9,
+    ref="numpy.arctanh(self)",
+    alias="arctanh",
+    doc="Inverse hyperbolic tangent.",
+)
 op(
     "atan2(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("atan2(x, y)"),
@@ -405,22 +535,103 @@ op(
     tags="cost:20",
     doc="Length of the hypotenuse, without overflow.",
 )
-elementary("deg2rad", "x * 0.017453292519943295", "grad * 0.017453292519943295", on="f", cost=4, ref="numpy.deg2rad(self)", doc="Degrees to radians.")
-elementary("rad2deg", "x * 57.29577951308232", "grad * 57.29577951308232", on="f", cost=4, ref="numpy.rad2deg(self)", doc="Radians to degrees.")
+elementary(
+    "deg2rad",
+    "x * 0.017453292519943295",
+    "grad * 0.017453292519943295",
+    on="f",
+    cost=4,
+    ref="numpy.deg2rad(self)",
+    doc="Degrees to radians.",
+)
+elementary(
+    "rad2deg",
+    "x * 57.29577951308232",
+    "grad * 57.29577951308232",
+    on="f",
+    cost=4,
+    ref="numpy.rad2deg(self)",
+    doc="Radians to degrees.",
+)
 
 # ---- error function and relatives ------------------------------------------------------------------
-elementary("erf", "erf(x)", "grad * exp(-(self * self)) * 1.12837916709551257390", on="f", ref="scipy.special.erf(self)", alias="special.erf", doc="Error function.")
-elementary("erfc", "erfc(x)", "grad * exp(-(self * self)) * (-1.12837916709551257390)", on="f", ref="scipy.special.erfc(self)", alias="special.erfc", doc="``1 - erf(input)``.")
-elementary("erfinv", "erfinv(x)", "grad * exp(result * result) * 0.88622692545275801365", on="f", low=-0.9, high=0.9, ref="scipy.special.erfinv(self)", alias="special.erfinv", cost=40, doc="Inverse of the error function.")
-elementary("lgamma", "lgamma(x)", "grad * digamma(self)", on="f", low=0.2, ref="scipy.special.gammaln(self)", alias="special.gammaln", cost=60, doc="Logarithm of the absolute gamma function.")
-elementary("digamma", "digamma(x)", "", on="f", low=0.2, ref="scipy.special.digamma(self)", alias="special.digamma special.psi", cost=60, doc="Derivative of lgamma.")
-elementary("sinc", "sinc(x)", "sinc_grad(grad, self, result)", on="f", ref="numpy.sinc(self)", alias="special.sinc", doc="``sin(pi x) / (pi x)``.")
-elementary("sigmoid", "sigmoid(x)", "sigmoid_backward(grad, result)", ref="1 / (1 + numpy.exp(-self))", alias="special.expit nn.functional.sigmoid", doc="``1 / (1 + exp(-input))``.")
+elementary(
+    "erf",
+    "erf(x)",
+    "grad * exp(-(self * self)) * 1.12837916709551257390",
+    on="f",
+    ref="scipy.special.erf(self)",
+    alias="special.erf",
+    doc="Error function.",
+)
+elementary(
+    "erfc",
+    "erfc(x)",
+    "grad * exp(-(self * self)) * (-1.12837916709551257390)",
+    on="f",
+    ref="scipy.special.erfc(self)",
+    alias="special.erfc",
+    doc="``1 - erf(input)``.",
+)
+elementary(
+    "erfinv",
+    "erfinv(x)",
+    "grad * exp(result * result) * 0.88622692545275801365",
+    on="f",
+    low=-0.9,
+    high=0.9,
+    ref="scipy.special.erfinv(self)",
+    alias="special.erfinv",
+    cost=40,
+    doc="Inverse of the error function.",
+)
+elementary(
+    "lgamma",
+    "lgamma(x)",
+    "grad * digamma(self)",
+    on="f",
+    low=0.2,
+    ref="scipy.special.gammaln(self)",
+    alias="special.gammaln",
+    cost=60,
+    doc="Logarithm of the absolute gamma function.",
+)
+elementary(
+    "digamma",
+    "digamma(x)",
+    "",
+    on="f",
+    low=0.2,
+    ref="scipy.special.digamma(self)",
+    alias="special.digamma special.psi",
+    cost=60,
+    doc="Derivative of lgamma.",
+)
+elementary(
+    "sinc",
+    "sinc(x)",
+    "sinc_grad(grad, self, result)",
+    on="f",
+    ref="numpy.sinc(self)",
+    alias="special.sinc",
+    doc="``sin(pi x) / (pi x)``.",
+)
+elementary(
+    "sigmoid",
+    "sigmoid(x)",
+    "sigmoid_backward(grad, result)",
+    ref="1 / (1 + numpy.exp(-self))",
+    alias="special.expit nn.functional.sigmoid",
+    doc="``1 / (1 + exp(-input))``.",
+)
 op(
     "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
     kernel=pointwise("x * conj((1 - y) * y)"),
     on="fc",
-    grad={"grad_output": "conj(sigmoid_backward(conj(grad), output))", "output": "conj(grad) * grad_output * (1 - 2 * conj(output))"},
+    grad={
+        "grad_output": "conj(sigmoid_backward(conj(grad), output))",
+        "output": "conj(grad) * grad_output * (1 - 2 * conj(output))",
+    },
     samples=binary(),
     forms="",
     tags="internal",
@@ -514,84 +725,3 @@ op(
     forms="",
     tags="internal",
 )
-
-# ---- complex ---------------------------------------------------------------------------------------
-op(
-    "conj_physical(Tensor self) -> Tensor",
-    kernel=pointwise("conj(x)"),
-    on="bifc",
-    grad={"self": "conj(grad)"},
-    samples=unary(),
-    ref="numpy.conj(self)",
-    forms="function method inplace out",
-    doc="Complex conjugate, computed at once.",
-)
-op(
-    "angle(Tensor self) -> Tensor",
-    kernel=decomp("angle_of(self)"),
-    samples=unary(),
-    ref="numpy.angle(self)",
-    forms="function method out",
-    doc="Angle in radians; of real numbers 0 or pi.",
-)
-op(
-    "_angle(Tensor self) -> Tensor",
-    kernel=pointwise("arg(x)"),
-    dtype="real",
-    on="fc",
-    grad={"self": "angle_grad(grad, self)"},
-    samples=[],
-    forms="",
-    tags="internal",
-)
-
-# ---- integers --------------------------------------------------------------------------------------
-for _name, _expression, _symbols in (
-    ("bitwise_and", "x & y", "operator:& rop:& iop:&"),
-    ("bitwise_or", "x | y", "operator:| rop:| iop:|"),
-    ("bitwise_xor", "x ^ y", "operator:^ rop:^ iop:^"),
-):
-    op(
-        f"{_name}(Tensor self, Operand other) -> Tensor",
-        kernel=pointwise(_expression),
-        on="bi",
-        samples=binary(integers=True),
-        ref=f"numpy.{_name}(self, other)",
-        forms=ALL + " " + _symbols,
-        doc="Bit by bit; of booleans, the logical operation.",
-    )
-op(
-    "bitwise_not(Tensor self) -> Tensor",
-    kernel=pointwise("bit_not(x)"),
-    on="bi",
-    samples=unary(integers=True),
-    ref="numpy.invert(self)",
-    forms=ALL + " operator:invert",
-    doc="Every bit flipped; of booleans, the logical negation.",
-)
-op(
-    "bitwise_left_shift(Tensor self, Operand other) -> Tensor",
-    kernel=pointwise("shift_left(x, y)"),
-    on="i",
-    samples=[],
-    forms=ALL + " operator:<< iop:<<",
-    doc="Shifted left by ``other`` bits.",
-)
-op(
-    "bitwise_right_shift(Tensor self, Operand other) -> Tensor",
-    kernel=pointwise("shift_right(x, y)"),
-    on="i",
-    samples=[],
-    forms=ALL + " operator:>> iop:>>",
-    doc="Shifted right by ``other`` bits, keeping the sign.",
-)
-for _name in ("gcd", "lcm"):
-    op(
-        f"{_name}(Tensor self, Tensor other) -> Tensor",
-        kernel=pointwise(f"{_name}(x, y)"),
-        on="i",
-        samples=binary(integers=True),
-        ref=f"numpy.{_name}(self, other)",
-        forms=ALL,
-        doc="Greatest common divisor." if _name == "gcd" else "Least common multiple.",
-    )

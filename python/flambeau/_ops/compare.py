@@ -145,7 +145,10 @@ op(
     "maximum(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("maximum(x, y)"),
     on="bif",
-    grad={"self": "share_ties(grad, self, other, True)", "other": "share_ties(grad, other, self, True)"},
+    grad={
+        "self": "share_ties(grad, self, other, True)",
+        "other": "share_ties(grad, other, self, True)",
+    },
     samples=binary(),
     ref="numpy.maximum(self, other)",
     forms="function method out",
@@ -155,7 +158,10 @@ op(
     "minimum(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("minimum(x, y)"),
     on="bif",
-    grad={"self": "share_ties(grad, self, other, False)", "other": "share_ties(grad, other, self, False)"},
+    grad={
+        "self": "share_ties(grad, self, other, False)",
+        "other": "share_ties(grad, other, self, False)",
+    },
     samples=binary(),
     ref="numpy.minimum(self, other)",
     forms="function method out",

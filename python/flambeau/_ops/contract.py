@@ -7,7 +7,12 @@ from .table import composite, native, op
 
 FM = "function method out"
 
-op("_einsum(str equation, Tensor[] operands) -> Tensor", kernel=composite, forms="", tags="internal")
+op(
+    "_einsum(str equation, Tensor[] operands) -> Tensor",
+    kernel=composite,
+    forms="",
+    tags="internal",
+)
 op(
     "_tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
     kernel=composite,
@@ -65,7 +70,10 @@ op(
 op(
     "_euclidean_dist(Tensor x1, Tensor x2) -> Tensor",
     kernel=native,
-    grad={"x1": "euclidean_grad(grad, x1, x2, result)", "x2": "euclidean_grad(mT(grad), x2, x1, mT(result))"},
+    grad={
+        "x1": "euclidean_grad(grad, x1, x2, result)",
+        "x2": "euclidean_grad(mT(grad), x2, x1, mT(result))",
+    },
     samples=[(T(2, 3), T(4, 3))],
     forms="",
     tags="internal",

@@ -9,38 +9,140 @@ FM = "function method"
 
 
 def factory(name, arguments, kernel="native", **fields):
-    op(f"{name}({arguments}, {FACTORY}) -> Tensor", kernel=native if kernel == "native" else composite, forms="function out", **fields)
+    op(
+        f"{name}({arguments}, {FACTORY}) -> Tensor",
+        kernel=native if kernel == "native" else composite,
+        forms="function out",
+        **fields,
+    )
 
 
 # ---- filled ------------------------------------------------------------------------------------------
-op(f"empty(int[] size, {LIKE}) -> Tensor", kernel=native, forms="function out", doc="Uninitialised tensor.")
-op(f"empty_strided(int[] size, int[] stride, {FACTORY}) -> Tensor", kernel=native, forms="function", doc="Uninitialised tensor with the given strides.")
+op(
+    f"empty(int[] size, {LIKE}) -> Tensor",
+    kernel=native,
+    forms="function out",
+    doc="Uninitialised tensor.",
+)
+op(
+    f"empty_strided(int[] size, int[] stride, {FACTORY}) -> Tensor",
+    kernel=native,
+    forms="function",
+    doc="Uninitialised tensor with the given strides.",
+)
 factory("zeros", "int[] size", doc="Tensor of zeros.")
 factory("ones", "int[] size", doc="Tensor of ones.")
-factory("full", "int[] size, Scalar fill_value", doc="Tensor of one value; its dtype follows the value.")
+factory(
+    "full", "int[] size, Scalar fill_value", doc="Tensor of one value; its dtype follows the value."
+)
 for _name, _doc in (("empty", "uninitialised"), ("zeros", "of zeros"), ("ones", "of ones")):
-    op(f"{_name}_like(Tensor self, {LIKE}) -> Tensor", kernel=native, forms="function", doc=f"Tensor {_doc} with the shape, dtype and layout of ``input``.")
-op(f"full_like(Tensor self, Scalar fill_value, {LIKE}) -> Tensor", kernel=native, forms="function", doc="Tensor of one value with the shape, dtype and layout of ``input``.")
-op(f"new_empty(Tensor self, int[] size, {FACTORY}) -> Tensor", kernel=decomp("empty(size, dtype_or(dtype, self), device_or(device, self), None)"), forms="method")
-op(f"new_zeros(Tensor self, int[] size, {FACTORY}) -> Tensor", kernel=decomp("zeros(size, dtype_or(dtype, self), device_or(device, self))"), forms="method")
-op(f"new_ones(Tensor self, int[] size, {FACTORY}) -> Tensor", kernel=decomp("ones(size, dtype_or(dtype, self), device_or(device, self))"), forms="method")
-op(f"new_full(Tensor self, int[] size, Scalar fill_value, {FACTORY}) -> Tensor", kernel=decomp("full(size, fill_value, dtype_or(dtype, self), device_or(device, self))"), forms="method")
-op(f"new_empty_strided(Tensor self, int[] size, int[] stride, {FACTORY}) -> Tensor", kernel=decomp("empty_strided(size, stride, dtype_or(dtype, self), device_or(device, self))"), forms="method")
+    op(
+        f"{_name}_like(Tensor self, {LIKE}) -> Tensor",
+        kernel=native,
+        forms="function",
+        doc=f"Tensor {_doc} with the shape, dtype and layout of ``input``.",
+    )
+op(
+    f"full_like(Tensor self, Scalar fill_value, {LIKE}) -> Tensor",
+    kernel=native,
+    forms="function",
+    doc="Tensor of one value with the shape, dtype and layout of ``input``.",
+)
+op(
+    f"new_empty(Tensor self, int[] size, {FACTORY}) -> Tensor",
+    kernel=decomp("empty(size, dtype_or(dtype, self), device_or(device, self), None)"),
+    forms="method",
+)
+op(
+    f"new_zeros(Tensor self, int[] size, {FACTORY}) -> Tensor",
+    kernel=decomp("zeros(size, dtype_or(dtype, self), device_or(device, self))"),
+    forms="method",
+)
+op(
+    f"new_ones(Tensor self, int[] size, {FACTORY}) -> Tensor",
+    kernel=decomp("ones(size, dtype_or(dtype, self), device_or(device, self))"),
+    forms="method",
+)
+op(
+    f"new_full(Tensor self, int[] size, Scalar fill_value, {FACTORY}) -> Tensor",
+    kernel=decomp("full(size, fill_value, dtype_or(dtype, self), device_or(device, self))"),
+    forms="method",
+)
+op(
+    f"new_empty_strided(Tensor self, int[] size, int[] stride, {FACTORY}) -> Tensor",
+    kernel=decomp("empty_strided(size, stride, dtype_or(dtype, self), device_or(device, self))"),
+    forms="method",
+)
 
 # ---- ranges ------------------------------------------------------------------------------------------
-op(f"arange(Scalar end, {FACTORY}) -> Tensor", kernel=decomp("arange_start(0, end, 1, dtype, device)"), forms="function out", doc="Numbers from ``start`` (0) below ``end`` in steps of ``step`` (1).", example=">>> flambeau.arange(1, 2.5, 0.5)\ntensor([1.0000, 1.5000, 2.0000])")
-op(f"arange.start(Scalar start, Scalar end, Scalar step=1, {FACTORY}) -> Tensor", kernel=native, forms="function out")
-op(f"range(Scalar start=0, Scalar end=0, Scalar step=1, {FACTORY}) -> Tensor", kernel=native, forms="function out", tags="deprecated")
-op(f"linspace(Operand start, Operand end, int steps, {FACTORY}) -> Tensor", kernel=native, forms="function out", doc="``steps`` numbers from ``start`` to ``end``, both included.")
-op(f"logspace(Operand start, Operand end, int steps, float base=10.0, {FACTORY}) -> Tensor", kernel=native, forms="function out", doc="``base`` to the power of linspace.")
-op(f"eye(int n, int? m=None, {FACTORY}) -> Tensor", kernel=native, forms="function out", doc="Ones on the diagonal.")
-op(f"tril_indices(int row, int col, int offset=0, {FACTORY}) -> Tensor", kernel=native, forms="function")
-op(f"triu_indices(int row, int col, int offset=0, {FACTORY}) -> Tensor", kernel=native, forms="function")
-op(f"scalar_tensor(Scalar s, {FACTORY}) -> Tensor", kernel=decomp("full((), s, dtype_or_default(dtype), device)"), forms="function")
+op(
+    f"arange(Scalar end, {FACTORY}) -> Tensor",
+    kernel=decomp("arange_start(0, end, 1, dtype, device)"),
+    forms="function out",
+    doc="Numbers from ``start`` (0) below ``end`` in steps of ``step`` (1).",
+    example=">>> flambeau.arange(1, 2.5, 0.5)\ntensor([1.0000, 1.5000, 2.0000])",
+)
+op(
+    f"arange.start(Scalar start, Scalar end, Scalar step=1, {FACTORY}) -> Tensor",
+    kernel=native,
+    forms="function out",
+)
+op(
+    f"range(Scalar start=0, Scalar end=0, Scalar step=1, {FACTORY}) -> Tensor",
+    kernel=native,
+    forms="function out",
+    tags="deprecated",
+)
+op(
+    f"linspace(Operand start, Operand end, int steps, {FACTORY}) -> Tensor",
+    kernel=native,
+    forms="function out",
+    doc="``steps`` numbers from ``start`` to ``end``, both included.",
+)
+op(
+    f"logspace(Operand start, Operand end, int steps, float base=10.0, {FACTORY}) -> Tensor",
+    kernel=native,
+    forms="function out",
+    doc="``base`` to the power of linspace.",
+)
+op(
+    f"eye(int n, int? m=None, {FACTORY}) -> Tensor",
+    kernel=native,
+    forms="function out",
+    doc="Ones on the diagonal.",
+)
+op(
+    f"tril_indices(int row, int col, int offset=0, {FACTORY}) -> Tensor",
+    kernel=native,
+    forms="function",
+)
+op(
+    f"triu_indices(int row, int col, int offset=0, {FACTORY}) -> Tensor",
+    kernel=native,
+    forms="function",
+)
+op(
+    f"scalar_tensor(Scalar s, {FACTORY}) -> Tensor",
+    kernel=decomp("full((), s, dtype_or_default(dtype), device)"),
+    forms="function",
+)
 
 # ---- copies ------------------------------------------------------------------------------------------
-op("clone(Tensor self, *, memory_format? memory_format=None) -> Tensor", kernel=native, grad={"self": "grad"}, samples=[(T(2, 3),), (T(),)], forms=FM, doc="A copy.")
-op("contiguous(Tensor self, memory_format? memory_format=None) -> Tensor", kernel=composite, samples=[(T(2, 3),)], forms="method", doc="The tensor itself when already laid out so, else a copy.")
+op(
+    "clone(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+    kernel=native,
+    grad={"self": "grad"},
+    samples=[(T(2, 3),), (T(),)],
+    forms=FM,
+    doc="A copy.",
+)
+op(
+    "contiguous(Tensor self, memory_format? memory_format=None) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3),)],
+    forms="method",
+    doc="The tensor itself when already laid out so, else a copy.",
+)
 op(
     "copy_(Tensor! self, Tensor src, bool non_blocking=False) -> Tensor",
     kernel=native,
@@ -56,11 +158,32 @@ op(
     forms="function method",
     doc="Every element set to ``value``.",
 )
-op("fill(Tensor self, Operand value) -> Tensor", kernel=decomp("filled(self, value)"), forms="function", samples=[(T(2, 3), 2.0)])
+op(
+    "fill(Tensor self, Operand value) -> Tensor",
+    kernel=decomp("filled(self, value)"),
+    forms="function",
+    samples=[(T(2, 3), 2.0)],
+)
 op("zero_(Tensor! self) -> Tensor", kernel=decomp("fill_(self, 0)"), forms="function method")
-op("zero(Tensor self) -> Tensor", kernel=decomp("filled(self, 0)"), forms="function", tags="internal")
-op("fill_diagonal_(Tensor! self, Scalar fill_value, bool wrap=False) -> Tensor", kernel=native, grad={"self": "fill_diagonal_(clone(grad, None), 0, wrap)"}, forms="method")
-op("_to_dtype(Tensor self, dtype dtype) -> Tensor", kernel=native, grad={"self": "_to_dtype(grad, self.dtype)"}, forms="", tags="internal")
+op(
+    "zero(Tensor self) -> Tensor",
+    kernel=decomp("filled(self, 0)"),
+    forms="function",
+    tags="internal",
+)
+op(
+    "fill_diagonal_(Tensor! self, Scalar fill_value, bool wrap=False) -> Tensor",
+    kernel=native,
+    grad={"self": "fill_diagonal_(clone(grad, None), 0, wrap)"},
+    forms="method",
+)
+op(
+    "_to_dtype(Tensor self, dtype dtype) -> Tensor",
+    kernel=native,
+    grad={"self": "_to_dtype(grad, self.dtype)"},
+    forms="",
+    tags="internal",
+)
 op(
     "to(Tensor self, dtype? dtype=None, bool non_blocking=False, bool copy=False, *, memory_format? memory_format=None) -> Tensor",
     kernel=decomp("converted(self, dtype, None, copy, memory_format)"),
@@ -77,36 +200,184 @@ op(
     kernel=decomp("converted(self, dtype_of(other), device_of(other), copy, memory_format)"),
     forms="method",
 )
-op("type_as(Tensor self, Tensor other) -> Tensor", kernel=decomp("converted(self, dtype_of(other), None, False, None)"), forms="method")
+op(
+    "type_as(Tensor self, Tensor other) -> Tensor",
+    kernel=decomp("converted(self, dtype_of(other), None, False, None)"),
+    forms="method",
+)
 for _name, _dtype in (
     ("float", "Float32"), ("double", "Float64"), ("half", "Float16"), ("bfloat16", "BFloat16"), ("bool", "Bool"),
     ("byte", "UInt8"), ("char", "Int8"), ("short", "Int16"), ("int", "Int32"), ("long", "Int64"),
     ("cfloat", "Complex64"), ("cdouble", "Complex128"),
 ):  # fmt: skip
-    op(f"to_{_name}(Tensor self, memory_format? memory_format=None) -> Tensor", kernel=decomp(f'converted(self, dtype_named("{_dtype}"), None, False, memory_format)'), forms="", tags=f"internal method_name:{_name}")
-op("cpu(Tensor self, memory_format? memory_format=None) -> Tensor", kernel=decomp('converted(self, None, device_named("cpu"), False, memory_format)'), forms="method")
-op("item(Tensor self) -> Scalar", kernel=composite, forms="method", doc="The one element as a Python number.")
-op("complex(Tensor real, Tensor imag) -> Tensor", kernel=native, grad={"real": "real(grad)", "imag": "imag(grad)"}, forms="function out", samples=[(T(3), T(3))], doc="Complex numbers from real and imaginary parts.")
-op("polar(Tensor abs, Tensor angle) -> Tensor", kernel=decomp("complex(mul(abs, cos(angle)), mul(abs, sin(angle)))"), forms="function out", samples=[(T(3), T(3))], doc="Complex numbers from magnitude and angle.")
+    op(
+        f"to_{_name}(Tensor self, memory_format? memory_format=None) -> Tensor",
+        kernel=decomp(f'converted(self, dtype_named("{_dtype}"), None, False, memory_format)'),
+        forms="",
+        tags=f"internal method_name:{_name}",
+    )
+op(
+    "cpu(Tensor self, memory_format? memory_format=None) -> Tensor",
+    kernel=decomp('converted(self, None, device_named("cpu"), False, memory_format)'),
+    forms="method",
+)
+op(
+    "item(Tensor self) -> Scalar",
+    kernel=composite,
+    forms="method",
+    doc="The one element as a Python number.",
+)
+op(
+    "complex(Tensor real, Tensor imag) -> Tensor",
+    kernel=native,
+    grad={"real": "real(grad)", "imag": "imag(grad)"},
+    forms="function out",
+    samples=[(T(3), T(3))],
+    doc="Complex numbers from real and imaginary parts.",
+)
+op(
+    "polar(Tensor abs, Tensor angle) -> Tensor",
+    kernel=decomp("complex(mul(abs, cos(angle)), mul(abs, sin(angle)))"),
+    forms="function out",
+    samples=[(T(3), T(3))],
+    doc="Complex numbers from magnitude and angle.",
+)
 
 # ---- joining and repeating ---------------------------------------------------------------------------
-op("cat(Tensor[] tensors, int dim=0) -> Tensor", kernel=native, grad={"tensors": "cat_grads(grad, tensors.shapes, dim)"}, samples=[([T(2, 3), T(1, 3)],), ([T(2, 3), T(2, 1)], -1)], forms="function out", alias="concat concatenate", tags="autocast:promote", doc="Tensors joined along a dimension.")
-op("stack(Tensor[] tensors, int dim=0) -> Tensor", kernel=composite, samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)], -1)], forms="function out", doc="Tensors joined along a new dimension.")
+op(
+    "cat(Tensor[] tensors, int dim=0) -> Tensor",
+    kernel=native,
+    grad={"tensors": "cat_grads(grad, tensors.shapes, dim)"},
+    samples=[([T(2, 3), T(1, 3)],), ([T(2, 3), T(2, 1)], -1)],
+    forms="function out",
+    alias="concat concatenate",
+    tags="autocast:promote",
+    doc="Tensors joined along a dimension.",
+)
+op(
+    "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    kernel=composite,
+    samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)], -1)],
+    forms="function out",
+    doc="Tensors joined along a new dimension.",
+)
 for _name, _d in (("hstack", 1), ("vstack", 0), ("dstack", 2)):
-    op(f"{_name}(Tensor[] tensors) -> Tensor", kernel=decomp(f"axis_stack(tensors, {_d})"), forms="function out", alias="row_stack" if _name == "vstack" else "", samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)],)])
-op("column_stack(Tensor[] tensors) -> Tensor", kernel=decomp("stack_columns(tensors)"), forms="function out", samples=[([T(2), T(2)],)])
-op("repeat(Tensor self, int[] repeats) -> Tensor", kernel=native, grad={"self": "repeat_grad(grad, self.shape, repeats)"}, samples=[(T(2, 3), (2, 1)), (T(3), (2, 2)), (T(2), (0,))], forms="method", doc="The tensor repeated along each dimension.")
-op("tile(Tensor self, int[] dims) -> Tensor", kernel=composite, samples=[(T(2, 3), (2,))], forms=FM, doc="repeat with missing dimensions taken as 1.")
-op("flip(Tensor self, int[] dims) -> Tensor", kernel=native, grad={"self": "flip(grad, dims)"}, samples=[(T(2, 3), (0,)), (T(2, 3), (0, -1))], forms=FM, doc="Order reversed along dimensions.")
-op("fliplr(Tensor self) -> Tensor", kernel=decomp("flip_axis(self, 1)"), forms=FM, samples=[(T(2, 3),)])
-op("flipud(Tensor self) -> Tensor", kernel=decomp("flip_axis(self, 0)"), forms=FM, samples=[(T(2, 3),)])
-op("roll(Tensor self, int[] shifts, int[] dims=()) -> Tensor", kernel=native, grad={"self": "roll(grad, negated(shifts), dims)"}, samples=[(T(2, 3), (1,), (0,)), (T(4), (-1,), ())], forms=FM, doc="Elements shifted, those that leave come back at the other end.")
-op("rot90(Tensor self, int k=1, int[] dims=(0, 1)) -> Tensor", kernel=composite, samples=[(T(2, 3),), (T(2, 3), -1)], forms=FM)
-op("tril(Tensor self, int diagonal=0) -> Tensor", kernel=native, grad={"self": "tril(grad, diagonal)"}, samples=[(T(3, 3),), (T(2, 3, 4), 1)], forms=FM + " inplace out", doc="Elements above a diagonal set to zero.")
-op("triu(Tensor self, int diagonal=0) -> Tensor", kernel=native, grad={"self": "triu(grad, diagonal)"}, samples=[(T(3, 3),), (T(2, 3, 4), -1)], forms=FM + " inplace out", doc="Elements below a diagonal set to zero.")
-op("diag(Tensor self, int diagonal=0) -> Tensor", kernel=composite, samples=[(T(3),), (T(3, 4), 1)], forms=FM + " out", doc="A vector as a diagonal matrix, or the diagonal of a matrix.")
-op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", kernel=native, grad={"self": "diagonal(grad, offset, dim1, dim2)"}, samples=[(T(2, 3),), (T(3), 1)], forms=FM, doc="The last dimension as diagonals of two dimensions.")
-op("diagflat(Tensor self, int offset=0) -> Tensor", kernel=decomp("diag(ravel(self), offset)"), forms=FM, samples=[(T(2, 2),)])
-op("pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor", kernel=composite, samples=[(T(2, 3), (1, 2)), (T(2, 3, 4), (1, 0, -1, 2))], forms="", doc="Borders added (or cut) from the last dimension on.")
-op("_constant_pad(Tensor self, int[] pad, Scalar value) -> Tensor", kernel=native, grad={"self": "_constant_pad(grad, negated(pad), 0)"}, forms="", tags="internal")
-op("result_type(Operand tensor1, Operand tensor2) -> dtype", kernel=composite, forms="function", doc="The dtype that an operation on both would give.")
+    op(
+        f"{_name}(Tensor[] tensors) -> Tensor",
+        kernel=decomp(f"axis_stack(tensors, {_d})"),
+        forms="function out",
+        alias="row_stack" if _name == "vstack" else "",
+        samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)],)],
+    )
+op(
+    "column_stack(Tensor[] tensors) -> Tensor",
+    kernel=decomp("stack_columns(tensors)"),
+    forms="function out",
+    samples=[([T(2), T(2)],)],
+)
+op(
+    "repeat(Tensor self, int[] repeats) -> Tensor",
+    kernel=native,
+    grad={"self": "repeat_grad(grad, self.shape, repeats)"},
+    samples=[(T(2, 3), (2, 1)), (T(3), (2, 2)), (T(2), (0,))],
+    forms="method",
+    doc="The tensor repeated along each dimension.",
+)
+op(
+    "tile(Tensor self, int[] dims) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3), (2,))],
+    forms=FM,
+    doc="repeat with missing dimensions taken as 1.",
+)
+op(
+    "flip(Tensor self, int[] dims) -> Tensor",
+    kernel=native,
+    grad={"self": "flip(grad, dims)"},
+    samples=[(T(2, 3), (0,)), (T(2, 3), (0, -1))],
+    forms=FM,
+    doc="Order reversed along dimensions.",
+)
+op(
+    "fliplr(Tensor self) -> Tensor",
+    kernel=decomp("flip_axis(self, 1)"),
+    forms=FM,
+    samples=[(T(2, 3),)],
+)
+op(
+    "flipud(Tensor self) -> Tensor",
+    kernel=decomp("flip_axis(self, 0)"),
+    forms=FM,
+    samples=[(T(2, 3),)],
+)
+op(
+    "roll(Tensor self, int[] shifts, int[] dims=()) -> Tensor",
+    kernel=native,
+    grad={"self": "roll(grad, negated(shifts), dims)"},
+    samples=[(T(2, 3), (1,), (0,)), (T(4), (-1,), ())],
+    forms=FM,
+    doc="Elements shifted, those that leave come back at the other end.",
+)
+op(
+    "rot90(Tensor self, int k=1, int[] dims=(0, 1)) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3),), (T(2, 3), -1)],
+    forms=FM,
+)
+op(
+    "tril(Tensor self, int diagonal=0) -> Tensor",
+    kernel=native,
+    grad={"self": "tril(grad, diagonal)"},
+    samples=[(T(3, 3),), (T(2, 3, 4), 1)],
+    forms=FM + " inplace out",
+    doc="Elements above a diagonal set to zero.",
+)
+op(
+    "triu(Tensor self, int diagonal=0) -> Tensor",
+    kernel=native,
+    grad={"self": "triu(grad, diagonal)"},
+    samples=[(T(3, 3),), (T(2, 3, 4), -1)],
+    forms=FM + " inplace out",
+    doc="Elements below a diagonal set to zero.",
+)
+op(
+    "diag(Tensor self, int diagonal=0) -> Tensor",
+    kernel=composite,
+    samples=[(T(3),), (T(3, 4), 1)],
+    forms=FM + " out",
+    doc="A vector as a diagonal matrix, or the diagonal of a matrix.",
+)
+op(
+    "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+    kernel=native,
+    grad={"self": "diagonal(grad, offset, dim1, dim2)"},
+    samples=[(T(2, 3),), (T(3), 1)],
+    forms=FM,
+    doc="The last dimension as diagonals of two dimensions.",
+)
+op(
+    "diagflat(Tensor self, int offset=0) -> Tensor",
+    kernel=decomp("diag(ravel(self), offset)"),
+    forms=FM,
+    samples=[(T(2, 2),)],
+)
+op(
+    "pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3), (1, 2)), (T(2, 3, 4), (1, 0, -1, 2))],
+    forms="",
+    doc="Borders added (or cut) from the last dimension on.",
+)
+op(
+    "_constant_pad(Tensor self, int[] pad, Scalar value) -> Tensor",
+    kernel=native,
+    grad={"self": "_constant_pad(grad, negated(pad), 0)"},
+    forms="",
+    tags="internal",
+)
+op(
+    "result_type(Operand tensor1, Operand tensor2) -> dtype",
+    kernel=composite,
+    forms="function",
+    doc="The dtype that an operation on both would give.",
+)

@@ -30,18 +30,63 @@ op(
 op(
     "matmul(Tensor self, Tensor other) -> Tensor",
     kernel=composite,
-    samples=[(T(3), T(3)), (T(2, 3), T(3)), (T(3), T(3, 2)), (T(2, 3), T(3, 4)), (T(5, 1, 2, 3), T(4, 3, 2)), (T(2, 2, 3), T(3, 2))],
+    samples=[
+        (T(3), T(3)),
+        (T(2, 3), T(3)),
+        (T(3), T(3, 2)),
+        (T(2, 3), T(3, 4)),
+        (T(5, 1, 2, 3), T(4, 3, 2)),
+        (T(2, 2, 3), T(3, 2)),
+    ],
     ref="self @ other",
     forms=FM + " operator:@",
     alias="linalg.matmul",
     doc="Matrix product: of vectors, matrices, and batches of matrices whose batch dimensions broadcast.",
 )
-op("rmatmul(Tensor self, Tensor other) -> Tensor", kernel=decomp("matmul(other, self)"), forms="rop:@", tags="internal")
-op("mv(Tensor self, Tensor vec) -> Tensor", kernel=composite, samples=[(T(2, 3), T(3))], ref="self @ vec", forms=FM, doc="Matrix times vector.")
-op("dot(Tensor self, Tensor tensor) -> Tensor", kernel=composite, samples=[(T(3), T(3))], ref="self @ tensor", forms=FM, doc="Sum of products of two vectors.")
-op("vdot(Tensor self, Tensor other) -> Tensor", kernel=decomp("dot(conj(self), other)"), forms=FM, doc="dot with the first vector conjugated.")
-op("inner(Tensor self, Tensor other) -> Tensor", kernel=composite, samples=[(T(2, 3), T(4, 3))], forms=FM, doc="Sums of products over the last dimensions.")
-op("outer(Tensor self, Tensor vec2) -> Tensor", kernel=composite, samples=[(T(2), T(3))], ref="numpy.outer(self, vec2)", forms=FM, alias="ger", doc="Every product of two vectors' elements.")
+op(
+    "rmatmul(Tensor self, Tensor other) -> Tensor",
+    kernel=decomp("matmul(other, self)"),
+    forms="rop:@",
+    tags="internal",
+)
+op(
+    "mv(Tensor self, Tensor vec) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3), T(3))],
+    ref="self @ vec",
+    forms=FM,
+    doc="Matrix times vector.",
+)
+op(
+    "dot(Tensor self, Tensor tensor) -> Tensor",
+    kernel=composite,
+    samples=[(T(3), T(3))],
+    ref="self @ tensor",
+    forms=FM,
+    doc="Sum of products of two vectors.",
+)
+op(
+    "vdot(Tensor self, Tensor other) -> Tensor",
+    kernel=decomp("dot(conj(self), other)"),
+    forms=FM,
+    doc="dot with the first vector conjugated.",
+)
+op(
+    "inner(Tensor self, Tensor other) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3), T(4, 3))],
+    forms=FM,
+    doc="Sums of products over the last dimensions.",
+)
+op(
+    "outer(Tensor self, Tensor vec2) -> Tensor",
+    kernel=composite,
+    samples=[(T(2), T(3))],
+    ref="numpy.outer(self, vec2)",
+    forms=FM,
+    alias="ger",
+    doc="Every product of two vectors' elements.",
+)
 op(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
@@ -50,14 +95,38 @@ op(
     forms=FM + " inplace",
     doc="``beta * input + alpha * (mat1 @ mat2)``.",
 )
-op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=composite, samples=[(T(2), T(2, 3), T(3))], forms=FM + " inplace")
-op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=composite, samples=[(T(2, 3), T(2), T(3))], forms=FM + " inplace")
-op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=composite, samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))], forms=FM + " inplace")
-op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel=composite, samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))], forms=FM + " inplace")
+op(
+    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kernel=composite,
+    samples=[(T(2), T(2, 3), T(3))],
+    forms=FM + " inplace",
+)
+op(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3), T(2), T(3))],
+    forms=FM + " inplace",
+)
+op(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))],
+    forms=FM + " inplace",
+)
+op(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))],
+    forms=FM + " inplace",
+)
 op(
     "linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor",
     kernel=native,
-    grad={"self": "matmul(grad, conj(weight))", "weight": "linear_weight_grad(grad, self)", "bias": "sum_to_last(grad)"},
+    grad={
+        "self": "matmul(grad, conj(weight))",
+        "weight": "linear_weight_grad(grad, self)",
+        "bias": "sum_to_last(grad)",
+    },
     samples=[(T(2, 3), T(4, 3), T(4)), (T(3), T(4, 3), T(4)), (T(2, 2, 3), T(4, 3), None)],
     forms="",
     alias="nn.functional.linear",

@@ -16,14 +16,18 @@ op(
 op(
     "_avg_pool(Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int divisor) -> Tensor",
     kernel=native,
-    grad={"self": "_avg_pool_backward(grad, self.shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor)"},
+    grad={
+        "self": "_avg_pool_backward(grad, self.shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor)"
+    },
     forms="",
     tags="internal",
 )
 op(
     "_avg_pool_backward(Tensor grad_output, int[] size, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int divisor) -> Tensor",
     kernel=native,
-    grad={"grad_output": "_avg_pool(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor)"},
+    grad={
+        "grad_output": "_avg_pool(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor)"
+    },
     forms="",
     tags="internal",
 )

@@ -84,7 +84,11 @@ for _overload, _arguments in (
     op(
         f"normal.{_overload}({_arguments}, {GENERATOR}) -> Tensor",
         kernel=native,
-        grad={a: f"zeros({a}.shape, {a}.dtype, None)" for a in ("mean", "std") if f"Tensor {a}" in _arguments},
+        grad={
+            a: f"zeros({a}.shape, {a}.dtype, None)"
+            for a in ("mean", "std")
+            if f"Tensor {a}" in _arguments
+        },
         forms="function out",
         tags="random",
         doc="Normal numbers, each with its own mean and standard deviation.",

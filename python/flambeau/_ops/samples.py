@@ -20,7 +20,10 @@ class T:
 
 def unary(low=-3.0, high=3.0, integers=False):
     """0-d, empty, 1-d, 3-d."""
-    return [(T(*shape, low=low, high=high, integers=integers),) for shape in ((), (0, 3), (5,), (2, 3, 4))]
+    return [
+        (T(*shape, low=low, high=high, integers=integers),)
+        for shape in ((), (0, 3), (5,), (2, 3, 4))
+    ]
 
 
 def binary(low=-3.0, high=3.0, integers=False, nonzero=False):

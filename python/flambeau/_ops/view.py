@@ -29,11 +29,39 @@ op(
     forms=FM,
     doc="The same elements with another shape: a view when strides allow, else a copy.",
 )
-op("view_as(Tensor self, Tensor other) -> Tensor", kernel=decomp("view(self, shape_of(other))"), forms="method", samples=[(T(2, 3), T(3, 2))])
-op("reshape_as(Tensor self, Tensor other) -> Tensor", kernel=decomp("reshape(self, shape_of(other))"), forms="method", samples=[(T(2, 3), T(3, 2))])
-op("flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", kernel=composite, samples=[(T(2, 3, 4),), (T(2, 3, 4), 1), (T(),)], forms=FM, doc="Dimensions from ``start_dim`` to ``end_dim`` merged into one.")
-op("unflatten(Tensor self, int dim, int[] sizes) -> Tensor", kernel=composite, samples=[(T(2, 6), 1, (2, 3))], forms="", doc="A dimension split into several.")
-op("ravel(Tensor self) -> Tensor", kernel=decomp("reshape(self, (-1,))"), forms=FM, samples=[(T(2, 3),)], doc="One dimension.")
+op(
+    "view_as(Tensor self, Tensor other) -> Tensor",
+    kernel=decomp("view(self, shape_of(other))"),
+    forms="method",
+    samples=[(T(2, 3), T(3, 2))],
+)
+op(
+    "reshape_as(Tensor self, Tensor other) -> Tensor",
+    kernel=decomp("reshape(self, shape_of(other))"),
+    forms="method",
+    samples=[(T(2, 3), T(3, 2))],
+)
+op(
+    "flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3, 4),), (T(2, 3, 4), 1), (T(),)],
+    forms=FM,
+    doc="Dimensions from ``start_dim`` to ``end_dim`` merged into one.",
+)
+op(
+    "unflatten(Tensor self, int dim, int[] sizes) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 6), 1, (2, 3))],
+    forms="",
+    doc="A dimension split into several.",
+)
+op(
+    "ravel(Tensor self) -> Tensor",
+    kernel=decomp("reshape(self, (-1,))"),
+    forms=FM,
+    samples=[(T(2, 3),)],
+    doc="One dimension.",
+)
 op(
     "permute(Tensor self, int[] dims) -> Tensor",
     kernel=view,
@@ -51,13 +79,32 @@ op(
     alias="swapaxes swapdims",
     doc="Two dimensions exchanged.",
 )
-op("t(Tensor self) -> Tensor", kernel=composite, forms=FM, samples=[(T(2, 3),), (T(3),), (T(),)], doc="Transpose of a matrix; 0-d and 1-d tensors stay.")
-op("adjoint(Tensor self) -> Tensor", kernel=decomp("mH(self)"), forms=FM, samples=[(T(2, 3),)], doc="Conjugate transpose of the last two dimensions.")
+op(
+    "t(Tensor self) -> Tensor",
+    kernel=composite,
+    forms=FM,
+    samples=[(T(2, 3),), (T(3),), (T(),)],
+    doc="Transpose of a matrix; 0-d and 1-d tensors stay.",
+)
+op(
+    "adjoint(Tensor self) -> Tensor",
+    kernel=decomp("mH(self)"),
+    forms=FM,
+    samples=[(T(2, 3),)],
+    doc="Conjugate transpose of the last two dimensions.",
+)
 op("numpy_T(Tensor self) -> Tensor", kernel=composite, forms="", tags="internal")
 op("mT(Tensor self) -> Tensor", kernel=composite, forms="", tags="internal")
 op("mH(Tensor self) -> Tensor", kernel=decomp("conj(mT(self))"), forms="", tags="internal")
 op("matrix_H(Tensor self) -> Tensor", kernel=composite, forms="", tags="internal")
-op("movedim(Tensor self, int[] source, int[] destination) -> Tensor", kernel=composite, samples=[(T(2, 3, 4), (0, 1), (2, 0))], forms=FM, alias="moveaxis", doc="Dimensions moved to other positions.")
+op(
+    "movedim(Tensor self, int[] source, int[] destination) -> Tensor",
+    kernel=composite,
+    samples=[(T(2, 3, 4), (0, 1), (2, 0))],
+    forms=FM,
+    alias="moveaxis",
+    doc="Dimensions moved to other positions.",
+)
 op(
     "expand(Tensor self, int[] size, *, bool implicit=False) -> Tensor",
     kernel=view,
@@ -66,8 +113,19 @@ op(
     forms="method",
     doc="Dimensions of size 1 repeated without a copy.",
 )
-op("expand_as(Tensor self, Tensor other) -> Tensor", kernel=decomp("expand(self, shape_of(other), False)"), forms="method", samples=[(T(3, 1), T(3, 4))])
-op("broadcast_to(Tensor self, int[] size) -> Tensor", kernel=decomp("expand(self, size, False)"), forms=FM, samples=[(T(3, 1), (3, 4))], doc="Alias of expand as a function.")
+op(
+    "expand_as(Tensor self, Tensor other) -> Tensor",
+    kernel=decomp("expand(self, shape_of(other), False)"),
+    forms="method",
+    samples=[(T(3, 1), T(3, 4))],
+)
+op(
+    "broadcast_to(Tensor self, int[] size) -> Tensor",
+    kernel=decomp("expand(self, size, False)"),
+    forms=FM,
+    samples=[(T(3, 1), (3, 4))],
+    doc="Alias of expand as a function.",
+)
 op(
     "unsqueeze(Tensor self, int dim) -> Tensor",
     kernel=view,
@@ -76,9 +134,28 @@ op(
     forms=FM,
     doc="A new dimension of size 1.",
 )
-op("squeeze(Tensor self) -> Tensor", kernel=view, grad={"self": "reshape(grad, self.shape)"}, samples=[(T(2, 1, 3, 1),), (T(),)], forms=FM, doc="Dimensions of size 1 dropped: all, or those named.")
-op("squeeze.dim(Tensor self, int dim) -> Tensor", kernel=view, grad={"self": "reshape(grad, self.shape)"}, samples=[(T(2, 1, 3), 1), (T(2, 1), 0), (T(), 0)], forms=FM)
-op("squeeze.dims(Tensor self, int[] dim) -> Tensor", kernel=view, grad={"self": "reshape(grad, self.shape)"}, samples=[(T(2, 1, 3, 1), (1, 3))], forms=FM)
+op(
+    "squeeze(Tensor self) -> Tensor",
+    kernel=view,
+    grad={"self": "reshape(grad, self.shape)"},
+    samples=[(T(2, 1, 3, 1),), (T(),)],
+    forms=FM,
+    doc="Dimensions of size 1 dropped: all, or those named.",
+)
+op(
+    "squeeze.dim(Tensor self, int dim) -> Tensor",
+    kernel=view,
+    grad={"self": "reshape(grad, self.shape)"},
+    samples=[(T(2, 1, 3), 1), (T(2, 1), 0), (T(), 0)],
+    forms=FM,
+)
+op(
+    "squeeze.dims(Tensor self, int[] dim) -> Tensor",
+    kernel=view,
+    grad={"self": "reshape(grad, self.shape)"},
+    samples=[(T(2, 1, 3, 1), (1, 3))],
+    forms=FM,
+)
 
 # ---- parts -------------------------------------------------------------------------------------------
 op(
@@ -104,7 +181,11 @@ op(
     forms=FM,
     doc="``length`` entries of a dimension from ``start``.",
 )
-op("narrow.Tensor(Tensor self, int dim, Tensor start, int length) -> Tensor", kernel=composite, forms=FM)
+op(
+    "narrow.Tensor(Tensor self, int dim, Tensor start, int length) -> Tensor",
+    kernel=composite,
+    forms=FM,
+)
 op(
     "unbind(Tensor self, int dim=0) -> Tensor[]",
     kernel=view,
@@ -121,16 +202,61 @@ op(
     forms="",
     tags="internal",
 )
-op("split(Tensor self, int split_size_or_sections, int dim=0) -> Tensor[]", kernel=composite, samples=[(T(5, 2), 2), (T(2, 5), 3, 1)], forms=FM, doc="Pieces of the given size (the last may be smaller), or of the given sizes.")
-op("split.sizes(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[]", kernel=composite, samples=[(T(5, 2), (1, 4))], forms=FM)
-op("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]", kernel=decomp("_split(self, split_sizes, dim)"), forms=FM, samples=[(T(5, 2), (1, 4))])
-op("chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", kernel=composite, samples=[(T(5, 2), 2), (T(4), 6)], forms=FM, doc="At most ``chunks`` pieces of equal size.")
-op("tensor_split(Tensor self, int indices_or_sections, int dim=0) -> Tensor[]", kernel=composite, samples=[(T(7, 2), 3)], forms=FM, doc="Pieces as NumPy's array_split.")
-op("tensor_split.indices(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]", kernel=composite, samples=[(T(7, 2), (1, 4))], forms=FM)
-op("tensor_split.tensor(Tensor self, Tensor indices_or_sections, int dim=0) -> Tensor[]", kernel=composite, forms=FM)
+op(
+    "split(Tensor self, int split_size_or_sections, int dim=0) -> Tensor[]",
+    kernel=composite,
+    samples=[(T(5, 2), 2), (T(2, 5), 3, 1)],
+    forms=FM,
+    doc="Pieces of the given size (the last may be smaller), or of the given sizes.",
+)
+op(
+    "split.sizes(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[]",
+    kernel=composite,
+    samples=[(T(5, 2), (1, 4))],
+    forms=FM,
+)
+op(
+    "split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+    kernel=decomp("_split(self, split_sizes, dim)"),
+    forms=FM,
+    samples=[(T(5, 2), (1, 4))],
+)
+op(
+    "chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+    kernel=composite,
+    samples=[(T(5, 2), 2), (T(4), 6)],
+    forms=FM,
+    doc="At most ``chunks`` pieces of equal size.",
+)
+op(
+    "tensor_split(Tensor self, int indices_or_sections, int dim=0) -> Tensor[]",
+    kernel=composite,
+    samples=[(T(7, 2), 3)],
+    forms=FM,
+    doc="Pieces as NumPy's array_split.",
+)
+op(
+    "tensor_split.indices(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]",
+    kernel=composite,
+    samples=[(T(7, 2), (1, 4))],
+    forms=FM,
+)
+op(
+    "tensor_split.tensor(Tensor self, Tensor indices_or_sections, int dim=0) -> Tensor[]",
+    kernel=composite,
+    forms=FM,
+)
 for _name, _dim in (("hsplit", 1), ("vsplit", 0), ("dsplit", 2)):
-    op(f"{_name}(Tensor self, int sections) -> Tensor[]", kernel=decomp(f'axis_split("{_name}", self, sections, {_dim})'), forms=FM)
-    op(f"{_name}.indices(Tensor self, int[] indices) -> Tensor[]", kernel=decomp(f'axis_split("{_name}", self, indices, {_dim})'), forms=FM)
+    op(
+        f"{_name}(Tensor self, int sections) -> Tensor[]",
+        kernel=decomp(f'axis_split("{_name}", self, sections, {_dim})'),
+        forms=FM,
+    )
+    op(
+        f"{_name}.indices(Tensor self, int[] indices) -> Tensor[]",
+        kernel=decomp(f'axis_split("{_name}", self, indices, {_dim})'),
+        forms=FM,
+    )
 op(
     "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     kernel=view,
@@ -159,7 +285,9 @@ op(
 op(
     "_strided_scatter(Tensor self, int[] base_size, int[] base_stride, int base_offset, int[] size, int[] stride, int offset) -> Tensor",
     kernel=native,
-    grad={"self": "_strided_gather(grad, base_size, base_stride, base_offset, size, stride, offset)"},
+    grad={
+        "self": "_strided_gather(grad, base_size, base_stride, base_offset, size, stride, offset)"
+    },
     forms="",
     tags="internal",
     doc="Zeros of the base's shape, with the elements of a view of it added where the view points.",
@@ -167,15 +295,42 @@ op(
 op(
     "_strided_gather(Tensor self, int[] base_size, int[] base_stride, int base_offset, int[] size, int[] stride, int offset) -> Tensor",
     kernel=native,
-    grad={"self": "_strided_scatter(grad, base_size, base_stride, base_offset, size, stride, offset)"},
+    grad={
+        "self": "_strided_scatter(grad, base_size, base_stride, base_offset, size, stride, offset)"
+    },
     forms="",
     tags="internal",
     doc="The elements that a view with the given geometry shows of a base, as a copy.",
 )
-op("detach(Tensor self) -> Tensor", kernel=composite, forms=FM, samples=[], doc="The same memory outside of the graph.")
-op("alias(Tensor self) -> Tensor", kernel=view, grad={"self": "grad"}, samples=[(T(2, 3),)], forms="", tags="internal")
-op("real(Tensor self) -> Tensor", kernel=composite, forms="function", samples=[(T(2, 3),)], doc="The real part: a view of complex tensors, the tensor itself otherwise.")
-op("imag(Tensor self) -> Tensor", kernel=composite, forms="function", samples=[], doc="The imaginary part of a complex tensor, a view.")
+op(
+    "detach(Tensor self) -> Tensor",
+    kernel=composite,
+    forms=FM,
+    samples=[],
+    doc="The same memory outside of the graph.",
+)
+op(
+    "alias(Tensor self) -> Tensor",
+    kernel=view,
+    grad={"self": "grad"},
+    samples=[(T(2, 3),)],
+    forms="",
+    tags="internal",
+)
+op(
+    "real(Tensor self) -> Tensor",
+    kernel=composite,
+    forms="function",
+    samples=[(T(2, 3),)],
+    doc="The real part: a view of complex tensors, the tensor itself otherwise.",
+)
+op(
+    "imag(Tensor self) -> Tensor",
+    kernel=composite,
+    forms="function",
+    samples=[],
+    doc="The imaginary part of a complex tensor, a view.",
+)
 op(
     "view_as_real(Tensor self) -> Tensor",
     kernel=view,
@@ -192,23 +347,89 @@ op(
     forms="function",
     doc="A last dimension of two reals as complex numbers.",
 )
-op("atleast_1d(Tensor self) -> Tensor", kernel=decomp("at_least(self, 1)"), forms="", tags="internal")
-op("atleast_2d(Tensor self) -> Tensor", kernel=decomp("at_least(self, 2)"), forms="", tags="internal")
-op("atleast_3d(Tensor self) -> Tensor", kernel=decomp("at_least(self, 3)"), forms="", tags="internal")
-op("conj(Tensor self) -> Tensor", kernel=composite, forms=FM, samples=[(T(2, 3),)], doc="Complex conjugate; real tensors are returned as they are.")
+op(
+    "atleast_1d(Tensor self) -> Tensor",
+    kernel=decomp("at_least(self, 1)"),
+    forms="",
+    tags="internal",
+)
+op(
+    "atleast_2d(Tensor self) -> Tensor",
+    kernel=decomp("at_least(self, 2)"),
+    forms="",
+    tags="internal",
+)
+op(
+    "atleast_3d(Tensor self) -> Tensor",
+    kernel=decomp("at_least(self, 3)"),
+    forms="",
+    tags="internal",
+)
+op(
+    "conj(Tensor self) -> Tensor",
+    kernel=composite,
+    forms=FM,
+    samples=[(T(2, 3),)],
+    doc="Complex conjugate; real tensors are returned as they are.",
+)
 op("resolve_conj(Tensor self) -> Tensor", kernel=decomp("itself(self)"), forms=FM, samples=[])
 op("resolve_neg(Tensor self) -> Tensor", kernel=decomp("itself(self)"), forms=FM, samples=[])
-op("positive(Tensor self) -> Tensor", kernel=composite, forms=FM, samples=[(T(2, 3),)], doc="The tensor itself.")
-op("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", kernel=decomp("chunk(self, chunks, dim)"), forms=FM)
+op(
+    "positive(Tensor self) -> Tensor",
+    kernel=composite,
+    forms=FM,
+    samples=[(T(2, 3),)],
+    doc="The tensor itself.",
+)
+op(
+    "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+    kernel=decomp("chunk(self, chunks, dim)"),
+    forms=FM,
+)
 
 # ---- views in place: the tensor itself gets the new shape ------------------------------------------------
-op("unsqueeze_(Tensor! self, int dim) -> Tensor", kernel=decomp("become(self, unsqueeze(self, dim))"), forms="method")
+op(
+    "unsqueeze_(Tensor! self, int dim) -> Tensor",
+    kernel=decomp("become(self, unsqueeze(self, dim))"),
+    forms="method",
+)
 op("squeeze_(Tensor! self) -> Tensor", kernel=decomp("become(self, squeeze(self))"), forms="method")
-op("squeeze_.dim(Tensor! self, int dim) -> Tensor", kernel=decomp("become(self, squeeze_dim(self, dim))"), forms="method")
-op("squeeze_.dims(Tensor! self, int[] dim) -> Tensor", kernel=decomp("become(self, squeeze_dims(self, dim))"), forms="method")
+op(
+    "squeeze_.dim(Tensor! self, int dim) -> Tensor",
+    kernel=decomp("become(self, squeeze_dim(self, dim))"),
+    forms="method",
+)
+op(
+    "squeeze_.dims(Tensor! self, int[] dim) -> Tensor",
+    kernel=decomp("become(self, squeeze_dims(self, dim))"),
+    forms="method",
+)
 op("t_(Tensor! self) -> Tensor", kernel=decomp("become(self, t(self))"), forms="method")
-op("transpose_(Tensor! self, int dim0, int dim1) -> Tensor", kernel=decomp("become(self, transpose(self, dim0, dim1))"), forms="method", alias="swapaxes_ swapdims_")
-op("as_strided_(Tensor! self, int[] size, int[] stride, int? storage_offset=None) -> Tensor", kernel=decomp("become(self, as_strided(self, size, stride, storage_offset))"), forms=FM)
-op("resize_(Tensor! self, int[] size, *, memory_format? memory_format=None) -> Tensor", kernel=composite, forms="method", doc="Another shape in place; elements keep their place in memory, new ones are uninitialised.")
-op("resize_as_(Tensor! self, Tensor other, *, memory_format? memory_format=None) -> Tensor", kernel=decomp("resize_(self, shape_of(other), memory_format)"), forms="method")
-op("set_(Tensor! self, Tensor source) -> Tensor", kernel=composite, forms="method", doc="Shows the memory that ``source`` shows.")
+op(
+    "transpose_(Tensor! self, int dim0, int dim1) -> Tensor",
+    kernel=decomp("become(self, transpose(self, dim0, dim1))"),
+    forms="method",
+    alias="swapaxes_ swapdims_",
+)
+op(
+    "as_strided_(Tensor! self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    kernel=decomp("become(self, as_strided(self, size, stride, storage_offset))"),
+    forms=FM,
+)
+op(
+    "resize_(Tensor! self, int[] size, *, memory_format? memory_format=None) -> Tensor",
+    kernel=composite,
+    forms="method",
+    doc="Another shape in place; elements keep their place in memory, new ones are uninitialised.",
+)
+op(
+    "resize_as_(Tensor! self, Tensor other, *, memory_format? memory_format=None) -> Tensor",
+    kernel=decomp("resize_(self, shape_of(other), memory_format)"),
+    forms="method",
+)
+op(
+    "set_(Tensor! self, Tensor source) -> Tensor",
+    kernel=composite,
+    forms="method",
+    doc="Shows the memory that ``source`` shows.",
+)

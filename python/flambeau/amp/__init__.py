@@ -20,7 +20,9 @@ class autocast:
         self.device, self.dtype = device_type, _C.bfloat16 if dtype is None else dtype
         self.enabled = enabled and device_type == "cpu"
         if self.enabled and self.dtype not in (_C.bfloat16, _C.float16):
-            raise RuntimeError(f"autocast: dtype must be torch.bfloat16 or torch.float16 on cpu, got {self.dtype}")
+            raise RuntimeError(
+                f"autocast: dtype must be torch.bfloat16 or torch.float16 on cpu, got {self.dtype}"
+            )
 
     def __enter__(self):
         self.before = _C._get_autocast()

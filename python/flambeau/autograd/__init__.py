@@ -6,7 +6,13 @@ from .. import _C
 from .._C import Tensor
 from . import graph as graph
 from .function import Function, FunctionCtx, once_differentiable
-from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from .gradcheck import gradcheck, gradgradcheck
 
 Variable = Tensor
@@ -35,7 +41,14 @@ def _weights(grads, count):
     return grads
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(
+    tensors,
+    grad_tensors=None,
+    retain_graph=None,
+    create_graph=False,
+    grad_variables=None,
+    inputs=None,
+):
     """Adds the gradients of ``tensors`` to ``.grad`` of the leaves they were computed from.
 
     Args: ``grad_tensors`` weights each tensor (1 for one-element tensors); ``retain_graph`` keeps
@@ -74,18 +87,32 @@ def grad(
     (tensor(6.),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     outputs, inputs = _as_list(outputs, "grad outputs"), _as_list(inputs, "grad inputs")
     if is_grads_batched:
         weights = _weights(grad_outputs, len(outputs))
         rows = [
-            grad(outputs, inputs, [w[i] for w in weights], True, create_graph, True, allow_unused, False, materialize_grads)
+            grad(
+                outputs,
+                inputs,
+                [w[i] for w in weights],
+                True,
+                create_graph,
+                True,
+                allow_unused,
+                False,
+                materialize_grads,
+            )
             for i in range(weights[0].shape[0])
         ]
         return tuple(None if r[0] is None else _C.ops.stack(list(r)) for r in zip(*rows))
     retain = create_graph if retain_graph is None else retain_graph
     unused = bool(allow_unused) or materialize_grads
-    out = _C._run_backward(outputs, _weights(grad_outputs, len(outputs)), retain, create_graph, inputs, unused, False)
+    out = _C._run_backward(
+        outputs, _weights(grad_outputs, len(outputs)), retain, create_graph, inputs, unused, False
+    )
     if materialize_grads:
         out = tuple(_C.ops.zeros_like(t) if g is None else g for t, g in zip(inputs, out))
     return out

@@ -54,7 +54,9 @@ class Function:
 
     @staticmethod
     def forward(*args, **kwargs):
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -62,7 +64,9 @@ class Function:
 
     @staticmethod
     def backward(ctx, *grad_outputs):
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -110,10 +114,23 @@ class Function:
             return _finish(ctx, saved, full)
 
         _C._attach_function(
-            cls.__name__ + "Backward", ctx, run, inputs, tensors, list(ctx._dirty), constant, list(ctx._to_save)
+            cls.__name__ + "Backward",
+            ctx,
+            run,
+            inputs,
+            tensors,
+            list(ctx._dirty),
+            constant,
+            list(ctx._to_save),
         )
         ctx._to_save = ctx._dirty = ctx._non_differentiable = ()  # the node keeps ctx: no cycles
-        return outputs[0] if single else type(result)(outputs) if type(result) in (tuple, list) else tuple(outputs)
+        return (
+            outputs[0]
+            if single
+            else type(result)(outputs)
+            if type(result) in (tuple, list)
+            else tuple(outputs)
+        )
 
 
 def _finish(ctx, saved, grads):
@@ -141,7 +158,9 @@ def once_differentiable(function):
     def wrapped(ctx, *grads):
         with no_grad():
             out = function(ctx, *grads)
-        if not (_C.is_grad_enabled() and any(isinstance(g, Tensor) and g.requires_grad for g in grads)):
+        if not (
+            _C.is_grad_enabled() and any(isinstance(g, Tensor) and g.requires_grad for g in grads)
+        ):
             return out
         items = out if isinstance(out, tuple) else (out,)
         refused = tuple(_Refuse.apply(g, *grads) if isinstance(g, Tensor) else g for g in items)
@@ -159,4 +178,6 @@ class _Refuse(Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )

@@ -77,7 +77,9 @@ def _analytic(func, inputs, which, check_undefined):
                 seed[i] = unit
                 seed = seed.reshape(out.shape)
                 (g,) = _C._run_backward([out], [seed], True, False, [inputs[which]], True, False)
-                columns.append([0.0] * len(_real_parts(inputs[which])) if g is None else _real_parts(g))
+                columns.append(
+                    [0.0] * len(_real_parts(inputs[which])) if g is None else _real_parts(g)
+                )
     return columns
 
 
@@ -107,7 +109,9 @@ def gradcheck(
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     checked = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     if not checked:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
     try:
         for i in checked:
             numeric = _numeric(func, inputs, i, eps)
@@ -115,7 +119,9 @@ def gradcheck(
             for k, row in enumerate(numeric):
                 for j, want in enumerate(row):
                     got = analytic[j][k]
-                    if not abs(got - want) <= atol + rtol * abs(want) and not (got != got and want != want):
+                    if not abs(got - want) <= atol + rtol * abs(want) and not (
+                        got != got and want != want
+                    ):
                         raise GradcheckError(
                             f"Jacobian mismatch for output part {j} with respect to input {i} part {k}: numerical {want}, analytical {got}"
                         )
@@ -153,7 +159,9 @@ def gradgradcheck(
         for k, out in enumerate(outputs):
             steps = ops.arange(0, out.numel(), dtype=_C.float64).reshape(out.shape)
             weight = ops.sin(steps * 1.7 + 0.5 + k).to(out.dtype)
-            grads.append((weight * (1 + 0.5j) if out.is_complex() else weight).detach().requires_grad_(True))
+            grads.append(
+                (weight * (1 + 0.5j) if out.is_complex() else weight).detach().requires_grad_(True)
+            )
     else:
         grads = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     positions = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
@@ -165,9 +173,18 @@ def gradgradcheck(
         _C._set_grad_enabled(True)
         try:
             outs = [t for t in _outputs(func(*values)) if t.requires_grad]
-            found = _C._run_backward(outs, list(weights), True, True, [values[i] for i in positions], True, False)
+            found = _C._run_backward(
+                outs, list(weights), True, True, [values[i] for i in positions], True, False
+            )
         finally:
             _C._set_grad_enabled(before)
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(first_derivative, (*inputs, *grads), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
+    return gradcheck(
+        first_derivative,
+        (*inputs, *grads),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+    )

@@ -35,7 +35,9 @@ Node.register_prehook = _register_prehook
 def get_gradient_edge(tensor):
     """(node, output number) where the gradient of ``tensor`` arrives."""
     if not tensor.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
     node = tensor.grad_fn
     if node is None:
         with _grad():

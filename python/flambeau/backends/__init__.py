@@ -17,7 +17,14 @@ class _Backend:
         return self._available
 
 
-cudnn = _Backend(False, enabled=False, benchmark=False, deterministic=False, allow_tf32=False, version=lambda: None)
+cudnn = _Backend(
+    False,
+    enabled=False,
+    benchmark=False,
+    deterministic=False,
+    allow_tf32=False,
+    version=lambda: None,
+)
 cuda = _Backend(False, matmul=_Backend(False, allow_tf32=False))
 mps = _Backend(False)
 mkl = _Backend(False)

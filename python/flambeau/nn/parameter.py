@@ -71,7 +71,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __reduce_ex__(self, proto):
         # Hooks are not kept; the empty dictionary stands for them in the saved form.
-        arguments = (self.data, self.requires_grad, OrderedDict())
+        arguments: tuple = (self.data, self.requires_grad, OrderedDict())
         state = getattr(self, "__dict__", None)
         if state:
             return _rebuild_parameter_with_state, (*arguments, dict(state))
@@ -93,13 +93,14 @@ class UninitializedTensorMixin:
     """A tensor without shape until `materialize` is called."""
 
     cls_to_become: type
+    data: Tensor
 
     def materialize(self, shape, device=None, dtype=None):
         """Gives the tensor its shape; the values are uninitialised."""
         device = self.data.device if device is None else device
         dtype = self.data.dtype if dtype is None else dtype
         self.data = ops.empty(shape, device=device, dtype=dtype)
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+        self.__class__ = self.cls_to_become
 
     @property
     def shape(self):

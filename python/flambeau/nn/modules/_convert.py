@@ -48,21 +48,22 @@ def parse_to(
     tensor=None,
 ):
     """(device, dtype, non_blocking, memory_format) of the arguments of `Module.to`."""
-    if args and isinstance(args[0], Tensor):
-        tensor, *args = args
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        tensor = rest.pop(0)
     if tensor is not None:
         device, dtype = tensor.device, tensor.dtype
     else:
-        if args and _names_device(args[0]):
-            device, *args = args
-        if args and (args[0] is None or isinstance(args[0], DType)):
-            dtype, *args = args
-    if args and isinstance(args[0], bool):
-        non_blocking, *args = args
-    if args and isinstance(args[0], bool):
-        args = args[1:]
-    if args or not (dtype is None or isinstance(dtype, DType)):
-        got = ", ".join(type(a).__name__ for a in args) or type(dtype).__name__
+        if rest and _names_device(rest[0]):
+            device = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], DType)):
+            dtype = rest.pop(0)
+    if rest and isinstance(rest[0], bool):
+        non_blocking = rest.pop(0)
+    if rest and isinstance(rest[0], bool):
+        rest.pop(0)  # copy: says nothing about a module
+    if rest or not (dtype is None or isinstance(dtype, DType)):
+        got = ", ".join(type(a).__name__ for a in rest) or type(dtype).__name__
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({got}), but expected "
             "device and dtype, a dtype, or a tensor"

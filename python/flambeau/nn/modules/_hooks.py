@@ -10,6 +10,7 @@ import functools
 import warnings
 import weakref
 from collections import OrderedDict
+from typing import Any
 
 from ..._C import Tensor, is_grad_enabled
 from ...autograd import Function
@@ -186,9 +187,9 @@ def call_with_hooks(module, args, kwargs):
 
 
 def _run_forward_pre_hooks(module, args, kwargs):
-    hooks = ((h, False) for h in list(_global_forward_pre_hooks.values()))
+    hooks = [(h, False) for h in _global_forward_pre_hooks.values()]
     own = module._forward_pre_hooks_with_kwargs
-    hooks = [*hooks, *((h, key in own) for key, h in list(module._forward_pre_hooks.items()))]
+    hooks += [(h, key in own) for key, h in module._forward_pre_hooks.items()]
     for hook, takes_kwargs in hooks:
         if takes_kwargs:
             changed = hook(module, args, kwargs)
@@ -288,9 +289,9 @@ class BackwardHook:
         self.user_pre_hooks = user_pre_hooks
         self.grad_outputs = None
         self.n_inputs = -1
-        self.input_tensors_index = None
+        self.input_tensors_index: Any = None
         self.n_outputs = -1
-        self.output_tensors_index = None
+        self.output_tensors_index: Any = None
 
     def setup_input_hook(self, args):
         self.n_inputs = len(args)

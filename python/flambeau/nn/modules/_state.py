@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..._C import Tensor
 from ...autograd import no_grad
@@ -15,9 +15,8 @@ from ..parameter import Parameter, is_lazy
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
-class _IncompatibleKeys(NamedTuple):
-    missing_keys: list
-    unexpected_keys: list
+class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    __slots__ = ()
 
     def __repr__(self):
         if not self.missing_keys and not self.unexpected_keys:
@@ -27,7 +26,8 @@ class _IncompatibleKeys(NamedTuple):
             f"unexpected_keys={self.unexpected_keys})"
         )
 
-    __str__ = __repr__
+    def __str__(self):
+        return repr(self)
 
 
 def get_extra_state(self) -> Any:
@@ -211,7 +211,7 @@ def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, as
     metadata = getattr(state_dict, "_metadata", None)
     state_dict = OrderedDict(state_dict)
     if metadata is not None:
-        state_dict._metadata = metadata  # type: ignore[attr-defined]
+        state_dict._metadata = metadata
 
     def load(module, local_state_dict, prefix=""):
         local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})

@@ -210,7 +210,7 @@ class ModuleList(_Sequence):
 
     def extend(self, modules):
         """Adds modules at the end."""
-        if not isinstance(modules, ContainerABC) and not isinstance(modules, Iterable):
+        if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleList.extend should be called with an iterable, but got "
                 f"{type(modules).__name__}"
@@ -222,7 +222,7 @@ class ModuleList(_Sequence):
 
     def __repr__(self):
         # Neighbours that look the same are shown once, with their number.
-        runs = []
+        runs: list[list] = []
         for i, module in enumerate(self):
             text = repr(module)
             if runs and runs[-1][2] == text:

@@ -124,6 +124,7 @@ class Module:
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
+    _is_full_backward_hook: bool | None
     call_super_init: bool = False
     _compiled_call_impl = None
 
@@ -668,7 +669,8 @@ class Module:
 
     def _get_backward_hooks(self):
         """(full hooks, old hooks), the global ones first."""
-        full, non_full = [], []
+        full: list = []
+        non_full: list = []
         is_full = _hooks._global_is_full_backward_hook
         (full if is_full else non_full).extend(_global_backward_hooks.values())
         (full if self._is_full_backward_hook else non_full).extend(self._backward_hooks.values())

@@ -39,10 +39,13 @@ class Upsample(Module):
         super().__init__()
         self.name = type(self).__name__
         self.size = size
+        self.scale_factor: float | tuple | None
+        scale: tuple[float, ...] | float | None = None
         if isinstance(scale_factor, tuple):
-            self.scale_factor = tuple(float(factor) for factor in scale_factor)
-        else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
+            scale = tuple(float(factor) for factor in scale_factor)
+        elif scale_factor:
+            scale = float(scale_factor)
+        self.scale_factor = scale
         self.mode = mode
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
