@@ -340,6 +340,8 @@ def check_devices(o):
     lines += [f'devices.add({cpp_name(a.name)}, "{a.name}");' for a in checked]
     if "divides" in o.tags:
         lines.append("check_divisor(self, other);")
+    if o.mutates and o.args[0].name == "self" and o.args[0].type == "Tensor":
+        lines.append(f'check_stays("{o.name}", self, devices.device());')
     if not tensor_args(o):
         device = next((a for a in passed(o) if a.type == "device?"), None)
         if device:

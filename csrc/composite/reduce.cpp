@@ -209,6 +209,11 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const OptTensor& prepend
 
 namespace {
 
+int64_t integrated_dim(const Tensor& y, int64_t dim) {
+  check<IndexError>(y.dim() > 0, "trapezoid: dimension specified as ", dim, " but tensor has no dimensions");
+  return wrap_dim(dim, y.dim());
+}
+
 // Mean of neighbours times their distance.
 Tensor trapezoids(const Tensor& y, const Operand& dx, int64_t d) {
   check(y.dtype() != DType::Bool,
@@ -242,22 +247,22 @@ Tensor distances(const char* op, const Tensor& y, const Tensor& x, int64_t d) {
 }  // namespace
 
 Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
-  const int64_t d = wrap_dim(dim, y.dim());
+  const int64_t d = integrated_dim(y, dim);
   if (y.sizes()[size_t(d)] == 0) return empty_integral(y, d, false);
   return sum_dim(trapezoids(y, distances("trapezoid", y, x, d), d), Dims{d}, false, std::nullopt);
 }
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
-  const int64_t d = wrap_dim(dim, y.dim());
+  const int64_t d = integrated_dim(y, dim);
   if (y.sizes()[size_t(d)] == 0) return empty_integral(y, d, false);
   return sum_dim(trapezoids(y, dx, d), Dims{d}, false, std::nullopt);
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
-  const int64_t d = wrap_dim(dim, y.dim());
+  const int64_t d = integrated_dim(y, dim);
   if (y.sizes()[size_t(d)] == 0) return empty_integral(y, d, true);
   return cumsum(trapezoids(y, distances("cumulative_trapezoid", y, x, d), d), d, std::nullopt);
 }
 Tensor cumulative_trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
-  const int64_t d = wrap_dim(dim, y.dim());
+  const int64_t d = integrated_dim(y, dim);
   if (y.sizes()[size_t(d)] == 0) return empty_integral(y, d, true);
   return cumsum(trapezoids(y, dx, d), d, std::nullopt);
 }

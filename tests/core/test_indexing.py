@@ -11,7 +11,7 @@ SHAPES = [(5,), (4, 3), (2, 3, 4), (3, 1, 2, 2), (0, 3), (2, 0)]
 PER_SEED = 50
 
 
-# ---- random index expressions ----------------------------------------------------------------------
+# ---- random index expressions --------------------------------------------------------------------
 
 
 def integer(rng, size):
@@ -34,7 +34,7 @@ def index_of(rng, shape, advanced):
     """A valid index of an array of this shape: a tuple of parts."""
     parts, dim = [], 0
     together = [(), (2,), (3, 1), (2, 2)][rng.integers(4)]
-    # NumPy counts an integer beside index arrays as one of them, PyTorch selects first: not mixed here
+    # NumPy counts an integer beside index arrays as one, PyTorch selects first: not mixed here
     integers = not (advanced and together)
     last = rng.integers(0, len(shape) + 1)
     while dim < last:
@@ -132,7 +132,7 @@ def test_set(seed, advanced):
         assert x.tolist() == want.tolist(), f"{array.shape} {index} = {theirs}"
 
 
-# ---- views and copies ------------------------------------------------------------------------------
+# ---- views and copies ----------------------------------------------------------------------------
 
 
 def test_basic_indexing_gives_views():
@@ -188,7 +188,7 @@ def test_accumulating_and_repeated_indices():
     assert i.tolist() == [0, 1, 2, 3]
 
 
-# ---- errors ------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_meta():
         flambeau.ones(2)[0] = flambeau.ones((), device="meta")
 
 
-# ---- gradients -----------------------------------------------------------------------------------------
+# ---- gradients -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(200, 204))

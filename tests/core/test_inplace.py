@@ -122,7 +122,7 @@ def test_versions_are_shared_by_views():
     assert x.data._version == 0 and x.clone()._version == 0
 
 
-# ---- views rewrite history: numbers from PyTorch ---------------------------------------------------
+# ---- views rewrite history: numbers from PyTorch -------------------------------------------------
 
 PATTERNS = [
     ("y=x*2; y[0].mul_(3); y.sum().backward()", [[6, 6, 6], [2, 2, 2]]),

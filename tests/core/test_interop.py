@@ -12,7 +12,7 @@ import pytest
 
 import flambeau
 
-# ---- NumPy and buffers -------------------------------------------------------------------------------
+# ---- NumPy and buffers ---------------------------------------------------------------------------
 
 
 def test_numpy_shares_memory():
@@ -141,7 +141,7 @@ def test_dlpack():
     assert flambeau.from_dlpack(half.__dlpack__()).dtype is flambeau.bfloat16
 
 
-# ---- __torch_function__ -------------------------------------------------------------------------------
+# ---- __torch_function__ --------------------------------------------------------------------------
 
 
 class Named(flambeau.Tensor):
@@ -216,7 +216,7 @@ def test_overrides_that_fail():
         flambeau.add(flambeau.ones(1), type("Bad", (), {"__torch_function__": 3})())
 
 
-# ---- errors ----------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 def test_devices_do_not_mix():
@@ -268,20 +268,25 @@ def test_messages_name_operator_argument_and_types():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: flambeau.Tensor.add(3, 4), lambda: flambeau.Tensor.size(3), lambda: flambeau.Tensor.__getitem__(3, 4),
-        lambda: flambeau.Tensor.tolist(3), lambda: flambeau.Tensor.shape.__get__(3), lambda: flambeau._C.Node(),
+        lambda: flambeau.Tensor.add(3, 4),
+        lambda: flambeau.Tensor.size(3),
+        lambda: flambeau.Tensor.__getitem__(3, 4),
+        lambda: flambeau.Tensor.tolist(3),
+        lambda: flambeau.Tensor.shape.__get__(3),
+        lambda: flambeau._C.Node(),
         lambda: flambeau._C._attach_function("a", None, None, [3], [flambeau.ones(1)], [], []),
         lambda: flambeau._C._run_backward(3, [None], False, False, (), True, True),
-        lambda: flambeau._C._make_subclass(int, flambeau.ones(1)), lambda: flambeau._C._from_buffer(3),
+        lambda: flambeau._C._make_subclass(int, flambeau.ones(1)),
+        lambda: flambeau._C._from_buffer(3),
         lambda: flambeau.ones(2).reshape(type("I", (), {"__index__": lambda self: "a"})()),
     ],
-)  # fmt: skip
+)
 def test_wrong_types_are_type_errors(call):
     with pytest.raises(TypeError):
         call()
 
 
-# ---- threads, memory -----------------------------------------------------------------------------------------
+# ---- threads, memory -----------------------------------------------------------------------------
 
 
 def test_results_do_not_depend_on_the_number_of_threads():

@@ -1,4 +1,4 @@
-"""The Tensor object: creation, dtypes, numbers, copies, identity, layout, errors."""
+"""The Tensor object: creation, dtypes, numbers, copies, identity, attributes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 import flambeau
 
-# PyTorch's table; there is no complex dtype of half precision here: the next wider one takes its place
+# PyTorch's table; without a complex dtype of half precision the next wider one takes its place
 PROMOTION = json.loads(
     (pathlib.Path(__file__).parent / "data" / "promotion.json")
     .read_text()
@@ -28,17 +28,26 @@ def dtype(name):
     return getattr(flambeau, name)
 
 
-# ---- creation ----------------------------------------------------------------------------------------
+# ---- creation ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "data, name, shape",
     [
-        (True, "bool", ()), (3, "int64", ()), (2.5, "float32", ()), (1j, "complex64", ()), ([], "float32", (0,)),
-        ([[]], "float32", (1, 0)), ([1, 2.0], "float32", (2,)), ([True, 2], "int64", (2,)), ([1, 2j], "complex64", (2,)),
-        ([[1], [2]], "int64", (2, 1)), (range(3), "int64", (3,)), ((1.0, 2.0), "float32", (2,)),
+        (True, "bool", ()),
+        (3, "int64", ()),
+        (2.5, "float32", ()),
+        (1j, "complex64", ()),
+        ([], "float32", (0,)),
+        ([[]], "float32", (1, 0)),
+        ([1, 2.0], "float32", (2,)),
+        ([True, 2], "int64", (2,)),
+        ([1, 2j], "complex64", (2,)),
+        ([[1], [2]], "int64", (2, 1)),
+        (range(3), "int64", (3,)),
+        ((1.0, 2.0), "float32", (2,)),
     ],
-)  # fmt: skip
+)
 def test_inferred_dtypes(data, name, shape):
     t = flambeau.tensor(data)
     assert t.dtype is dtype(name) and tuple(t.shape) == shape
@@ -133,23 +142,33 @@ def test_sequences_that_change_while_they_are_read():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: flambeau.empty(2**62), lambda: flambeau.empty(2**31, 2**31, 4), lambda: flambeau.empty(-1),
-        lambda: flambeau.ones(1, 1, 1).expand(2**31, 2**31, 4), lambda: flambeau.ones(2).resize_(2**62),
-        lambda: flambeau.ones(2).resize_(2**32, 2**32), lambda: flambeau.ones(2).repeat(2**62),
-        lambda: flambeau.ones(4).as_strided((2,), (1,), 2**62), lambda: flambeau.ones(4).as_strided((2,), (2**62,)),
-        lambda: flambeau.ones(4).as_strided((5,), (1,)), lambda: flambeau.ones(4).as_strided((2,), (-1,), 3),
-        lambda: flambeau.ones(4).as_strided((2,), (1,), -1), lambda: flambeau.ones(4).reshape(2**32, 2**32),
-        lambda: flambeau.arange(2**62), lambda: flambeau.tril_indices(2**40, 2**40), lambda: flambeau.eye(2**40),
-        lambda: flambeau.linspace(0, 1, 2**62), lambda: flambeau.ones(4).unfold(0, 2**62, 1),
-        lambda: flambeau.UntypedStorage(2**62) if hasattr(flambeau, "UntypedStorage") else flambeau.empty(2**62),
+        lambda: flambeau.empty(2**62),
+        lambda: flambeau.empty(2**31, 2**31, 4),
+        lambda: flambeau.empty(-1),
+        lambda: flambeau.ones(1, 1, 1).expand(2**31, 2**31, 4),
+        lambda: flambeau.ones(2).resize_(2**62),
+        lambda: flambeau.ones(2).resize_(2**32, 2**32),
+        lambda: flambeau.ones(2).repeat(2**62),
+        lambda: flambeau.ones(4).as_strided((2,), (1,), 2**62),
+        lambda: flambeau.ones(4).as_strided((2,), (2**62,)),
+        lambda: flambeau.ones(4).as_strided((5,), (1,)),
+        lambda: flambeau.ones(4).as_strided((2,), (-1,), 3),
+        lambda: flambeau.ones(4).as_strided((2,), (1,), -1),
+        lambda: flambeau.ones(4).reshape(2**32, 2**32),
+        lambda: flambeau.arange(2**62),
+        lambda: flambeau.tril_indices(2**40, 2**40),
+        lambda: flambeau.eye(2**40),
+        lambda: flambeau.linspace(0, 1, 2**62),
+        lambda: flambeau.ones(4).unfold(0, 2**62, 1),
+        lambda: flambeau._C.UntypedStorage(2**62),
     ],
-)  # fmt: skip
+)
 def test_sizes_beyond_memory(call):
     with pytest.raises((RuntimeError, MemoryError, ValueError, TypeError)):
         call()
 
 
-# ---- promotion -----------------------------------------------------------------------------------------
+# ---- promotion -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("left", DTYPES)
@@ -169,7 +188,7 @@ def test_promotion(left):
         assert (a * number).dtype is (number * a).dtype is want, number
 
 
-# ---- the number protocol ---------------------------------------------------------------------------------
+# ---- the number protocol -------------------------------------------------------------------------
 
 
 def test_numbers():
@@ -180,12 +199,17 @@ def test_numbers():
     assert f"{flambeau.tensor(2.5):.2f}" == "2.50" and math.floor(float(flambeau.tensor(2.5))) == 2
     assert 2 in flambeau.tensor([1, 2]) and 5 not in flambeau.tensor([1, 2])
     for call, kind in (
-        (lambda: operator.index(flambeau.tensor(1.0)), TypeError), (lambda: bool(flambeau.ones(2)), RuntimeError),
-        (lambda: bool(flambeau.ones(0)), RuntimeError), (lambda: flambeau.ones(2).item(), RuntimeError),
-        (lambda: int(flambeau.tensor(math.nan)), ValueError), (lambda: int(flambeau.tensor(math.inf)), OverflowError),
-        (lambda: float(flambeau.tensor(1j)), RuntimeError), (lambda: len(flambeau.tensor(1)), TypeError),
-        (lambda: list(flambeau.tensor(1)), TypeError), (lambda: flambeau.ones(2) + "a", TypeError),
-    ):  # fmt: skip
+        (lambda: operator.index(flambeau.tensor(1.0)), TypeError),
+        (lambda: bool(flambeau.ones(2)), RuntimeError),
+        (lambda: bool(flambeau.ones(0)), RuntimeError),
+        (lambda: flambeau.ones(2).item(), RuntimeError),
+        (lambda: int(flambeau.tensor(math.nan)), ValueError),
+        (lambda: int(flambeau.tensor(math.inf)), OverflowError),
+        (lambda: float(flambeau.tensor(1j)), RuntimeError),
+        (lambda: len(flambeau.tensor(1)), TypeError),
+        (lambda: list(flambeau.tensor(1)), TypeError),
+        (lambda: flambeau.ones(2) + "a", TypeError),
+    ):
         with pytest.raises(kind):
             call()
 
@@ -254,7 +278,7 @@ def test_other_types_are_asked():
         flambeau.ones(1) * type("F", (), {"__float__": lambda self: 1 / 0})()
 
 
-# ---- copies and identity -----------------------------------------------------------------------------------
+# ---- copies and identity -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -326,57 +350,17 @@ def test_attributes():
             delattr(x, name)
     del x.grad
     for name, value, kind in (
-        ("grad", 3, TypeError), ("grad", flambeau.ones(3), RuntimeError), ("grad", flambeau.ones(2, dtype=flambeau.int32), RuntimeError),
-        ("grad", flambeau.ones(2, device="meta"), RuntimeError), ("data", 3, TypeError), ("requires_grad", "a", TypeError),
+        ("grad", 3, TypeError),
+        ("grad", flambeau.ones(3), RuntimeError),
+        ("grad", flambeau.ones(2, dtype=flambeau.int32), RuntimeError),
+        ("grad", flambeau.ones(2, device="meta"), RuntimeError),
+        ("data", 3, TypeError),
+        ("requires_grad", "a", TypeError),
         ("shape", (3,), AttributeError),
-    ):  # fmt: skip
+    ):
         with pytest.raises(kind):
             setattr(x, name, value)
     with pytest.raises(RuntimeError, match="own grad"):
         x.grad = x
     with pytest.raises(TypeError):
         type(x.requires_grad_().mul(2).grad_fn)()
-
-
-# ---- layout --------------------------------------------------------------------------------------------------
-
-
-def test_memory_formats():
-    x = flambeau.arange(48).reshape(2, 3, 2, 4).contiguous(memory_format=flambeau.channels_last)
-    assert (
-        x.stride() == (24, 1, 12, 3)
-        and x.is_contiguous(memory_format=flambeau.channels_last)
-        and not x.is_contiguous()
-    )
-    assert (x + 1).stride() == x.stride() and x.clone().stride() == x.stride()
-    assert x.contiguous().is_contiguous() and x.contiguous().tolist() == x.tolist()
-    assert flambeau.empty_like(x).stride() == x.stride()
-    with pytest.raises(RuntimeError, match="rank 4"):
-        flambeau.ones(2).contiguous(memory_format=flambeau.channels_last)
-
-
-def test_views_and_overlap():
-    x = flambeau.arange(4.0)
-    with pytest.raises(RuntimeError, match="single memory location"):
-        flambeau.add(x[:3], 1, out=x[1:])
-    with pytest.raises(RuntimeError, match="single memory location"):
-        flambeau.add(flambeau.ones(4), 1, out=flambeau.ones(1).expand(4))
-    x[1:].copy_(x[:-1].clone())
-    assert x.tolist() == [0.0, 0.0, 1.0, 2.0]
-    with pytest.raises(RuntimeError, match="view"):
-        flambeau.ones(2, 3).t().view(6)
-    assert x.as_strided((2, 2), (1, 1)).tolist() == [[0.0, 0.0], [0.0, 1.0]]
-
-
-def test_out_is_resized():
-    out = flambeau.empty(0)
-    assert flambeau.add(flambeau.ones(2, 3), 1, out=out) is out and out.shape == (2, 3)
-    view = flambeau.zeros(6)[::2]
-    flambeau.add(flambeau.ones(3), 1, out=view)
-    assert view.stride() == (2,) and view.tolist() == [2.0] * 3
-    with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
-        flambeau.add(flambeau.ones(2), 1, out=flambeau.empty(2, dtype=flambeau.int64))
-    assert (
-        flambeau.add(flambeau.ones(2), 1, out=flambeau.empty(2, dtype=flambeau.float64)).dtype
-        is flambeau.float64
-    )

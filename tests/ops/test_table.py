@@ -1,4 +1,4 @@
-"""Every operator of the table at its sample calls: values, dtypes, forms, layouts, derivatives, docs."""
+"""Every operator of the table at its samples: values, dtypes, forms, layouts, derivatives, docs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ TOLERANCE = {
 }
 REFUSED = (TypeError, NotImplementedError, RuntimeError)
 OPERATORS = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,
-    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "<": operator.lt, "<=": operator.le,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul,
+    "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "<": operator.lt,
+    "<=": operator.le,
     "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge, "neg": operator.neg,
     "abs": operator.abs, "invert": operator.invert,
 }  # fmt: skip
@@ -183,7 +185,7 @@ def reference(op, call, dtype):
     for name, value in zip(call.names, call.values):
         scope[name] = map_tensors(value, lambda t: array_of(t).astype(wide[array_of(t).dtype.kind]))
     with numpy.errstate(all="ignore"):
-        return eval(op.ref, scope)  # noqa: S307: an expression of the table
+        return eval(op.ref, scope)  # an expression of the table
 
 
 @functools.cache
