@@ -219,9 +219,9 @@ def test_accumulating_and_repeated_indices():
 def test_errors(index, kind, text):
     x = flambeau.ones(2, 3)
     before = x.tolist()
-    with pytest.raises(kind, match=text):
+    with pytest.raises(kind, match=text or None):
         x[index]
-    with pytest.raises(kind, match=text):
+    with pytest.raises(kind, match=text or None):
         x[index] = 0.0
     assert x.tolist() == before
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import flambeau
 import pytest
+
+import flambeau
 
 
 def test_memory_formats():

@@ -91,7 +91,7 @@ PYTHON_LAYERS = {
     "base": {"_ops"},
     "autograd": BASE,
     "functional": BASE | {"autograd"},
-    "nn": BASE | {"autograd", "functional", "utils"},
+    "nn": BASE | {"autograd", "functional", "methods", "utils"},
     "optim": BASE | {"autograd", "utils"},
     "utils": BASE | {"autograd", "root"},
     "amp": BASE | {"autograd", "root"},
