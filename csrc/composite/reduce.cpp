@@ -210,7 +210,8 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const OptTensor& prepend
 namespace {
 
 int64_t integrated_dim(const Tensor& y, int64_t dim) {
-  check<IndexError>(y.dim() > 0, "trapezoid: dimension specified as ", dim, " but tensor has no dimensions");
+  check<IndexError>(y.dim() > 0, "trapezoid: dimension specified as ", dim,
+                    " but tensor has no dimensions");
   return wrap_dim(dim, y.dim());
 }
 

@@ -263,7 +263,9 @@ Tensor resize_(const Tensor& self, const Dims& size, std::optional<MemoryFormat>
 Tensor set_(const Tensor& self, const Tensor& source) {
   check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", self.dtype(), ", got ",
         source.dtype());
-  check(self.device() == source.device(), "set_: Expected all tensors to be on the same device, but got ", self.device(), " and ", source.device());
+  check(self.device() == source.device(),
+        "set_: Expected all tensors to be on the same device, but got ", self.device(), " and ",
+        source.device());
   check(!self->requires_grad, "set_: cannot change the storage of a tensor that requires grad");
   self->storage = source.storage();
   self->set_geometry(source.sizes(), source.strides(), source.offset());

@@ -34,8 +34,9 @@ OpEntry* find_entry(const std::string& name);
 // In-place operators: a 0-d cpu tensor goes with any device, but cannot take values from there.
 inline void check_stays(const char* op, const Tensor& self, Device used) {
   if (self.device().type != used.type) [[unlikely]]
-    fail(op, ": Expected all tensors to be on the same device, but the tensor changed in place is on ", self.device(),
-         " and an argument on ", used);
+    fail(op,
+         ": Expected all tensors to be on the same device, but the tensor changed in place is on ",
+         self.device(), " and an argument on ", used);
 }
 
 // The device all arguments share; 0-d cpu tensors go with any. Reports the first that differs.

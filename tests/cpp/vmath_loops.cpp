@@ -16,6 +16,7 @@ namespace FLAMBEAU_TARGET_NS {
                        size_t n) {                                                      \
     for (size_t i = 0; i < n; i++) out[i] = f(a[i], b[i]);                              \
   }
+// clang-format off
 #define FLOAT_UNARY(X)                                                                            \
   X(exp)                                                                                          \
   X(exp2)                                                                                         \
@@ -102,3 +103,4 @@ extern const MathLoops TABLE_NAME(FLAMBEAU_TARGET_NS) = {
     TARGET_TEXT(FLAMBEAU_TARGET_NS), target::float_loops::table, target::double_loops::table,
     sizeof(target::float_loops::table) / sizeof(MathLoop<float>),
     sizeof(target::double_loops::table) / sizeof(MathLoop<double>)};
+// clang-format on
