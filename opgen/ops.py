@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from . import cpp
 from .cpp import cpp_default, cpp_name, cpp_type
 
@@ -234,8 +236,16 @@ class Node:
             return [f"node->result0_.save({variable}, true);"]
         return [
             f"node->result{i}_.save(std::get<{i}>({variable}), true);"
-            for i in range(len(self.o.returns))
+            for i in self.read_results()
         ]
+
+    def read_results(self):
+        """Numbers of the results that formulas read: an output that none reads may change in place."""
+        texts = " ".join(text for _, text in self.o.differentiable())
+        if re.search(r"\bresults\b(?!\[)", texts):  # passed on as a whole
+            first = 1 if "unread_output" in self.o.tags else 0
+            return range(first, len(self.o.returns))
+        return sorted({int(i) for i in re.findall(r"\bresults\[(\d+)\]", texts)})
 
 
 def pointwise_inputs(o):

@@ -6,7 +6,7 @@ from .samples import T
 from .table import composite, native, op
 
 TRIPLE = "(Tensor, Tensor, Tensor)"
-INTERNAL = {"forms": "", "tags": "internal"}
+INTERNAL = {"forms": "", "tags": "internal unread_output"}
 
 op(
     "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,"
