@@ -235,8 +235,7 @@ class Node:
         if len(self.o.returns) == 1:
             return [f"node->result0_.save({variable}, true);"]
         return [
-            f"node->result{i}_.save(std::get<{i}>({variable}), true);"
-            for i in self.read_results()
+            f"node->result{i}_.save(std::get<{i}>({variable}), true);" for i in self.read_results()
         ]
 
     def read_results(self):

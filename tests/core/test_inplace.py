@@ -222,3 +222,15 @@ def test_detach():
     assert not y.is_leaf
     y.detach_()
     assert y.is_leaf and not y.requires_grad
+
+
+def test_norm_outputs_may_change_in_place():
+    """A normalisation's backward reads its statistics, not its output."""
+    x = flambeau.arange(12.0).reshape(4, 3).requires_grad_()
+    for norm in (
+        lambda t: flambeau.nn.functional.batch_norm(t, None, None, training=True),
+        lambda t: flambeau.nn.functional.layer_norm(t, (3,)),
+    ):
+        (changed,) = flambeau.autograd.grad((norm(x).relu_() ** 2).sum(), x)
+        (plain,) = flambeau.autograd.grad((norm(x).relu() ** 2).sum(), x)
+        assert changed.tolist() == plain.tolist()
