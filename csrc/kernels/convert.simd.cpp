@@ -1,24 +1,9 @@
 // Conversion of contiguous elements between any two dtypes.
-#include "simd/half.h"
 #include "simd/loops.h"
 
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 namespace {
-
-struct HalfBits {
-  uint16_t bits;
-};
-struct BFloat16Bits {
-  uint16_t bits;
-};
-
-template <class T>
-FLAMBEAU_INLINE T load(T v) {
-  return v;
-}
-FLAMBEAU_INLINE float load(HalfBits v) { return half_to_float(v.bits); }
-FLAMBEAU_INLINE float load(BFloat16Bits v) { return bfloat16_to_float(v.bits); }
 
 template <class To, class From>
 struct Cast {
@@ -64,7 +49,7 @@ void convert(void* out_bytes, const void* const* in, int64_t n, const void*) {
   } else {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) {
-      auto x = load(a[i]);
+      auto x = element(a, i);
       out[i] = Cast<To, decltype(x)>::apply(x);
     }
   }

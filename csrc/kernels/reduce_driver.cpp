@@ -8,10 +8,13 @@
 
 namespace flambeau {
 
-#define FLAMBEAU_DECLARE(ns)                                      \
-  namespace ns {                                                  \
-  extern const ReduceFns reduce_table[kNumReduceOps][kNumDTypes]; \
-  extern const ArgFns arg_table[2][kNumDTypes];                   \
+#define FLAMBEAU_DECLARE(ns)                                                        \
+  namespace ns {                                                                    \
+  extern const ReduceFns reduce_sum[kNumDTypes], reduce_nansum[kNumDTypes],         \
+      reduce_prod[kNumDTypes], reduce_max[kNumDTypes], reduce_min[kNumDTypes],      \
+      reduce_squares[kNumDTypes], reduce_abs[kNumDTypes], reduce_count[kNumDTypes], \
+      reduce_moments[kNumDTypes];                                                   \
+  extern const ArgFns arg_table[2][kNumDTypes];                                     \
   }
 FLAMBEAU_DECLARE(baseline)
 FLAMBEAU_DECLARE(avx2)
@@ -19,10 +22,17 @@ FLAMBEAU_DECLARE(avx512)
 #undef FLAMBEAU_DECLARE
 
 const ReduceFns& reduce_fns(ReduceOp op, DType dtype) {
-  static const ReduceFns(*const tables[3])[kNumDTypes] = {FLAMBEAU_TABLE_BASELINE(reduce_table, 0),
-                                                          FLAMBEAU_TABLE_AVX2(reduce_table, 0),
-                                                          FLAMBEAU_TABLE_AVX512(reduce_table, 0)};
-  const ReduceFns& f = tables[chosen_target()][int(op)][int(dtype)];
+#define FLAMBEAU_TABLES(name)                                                                      \
+  {                                                                                                \
+    FLAMBEAU_TABLE_BASELINE(name, 0), FLAMBEAU_TABLE_AVX2(name, 0), FLAMBEAU_TABLE_AVX512(name, 0) \
+  }
+  static const ReduceFns* const tables[kNumReduceOps][3] = {
+      // in the order of ReduceOp
+      FLAMBEAU_TABLES(reduce_sum), FLAMBEAU_TABLES(reduce_nansum), FLAMBEAU_TABLES(reduce_prod),
+      FLAMBEAU_TABLES(reduce_max), FLAMBEAU_TABLES(reduce_min),    FLAMBEAU_TABLES(reduce_squares),
+      FLAMBEAU_TABLES(reduce_abs), FLAMBEAU_TABLES(reduce_count),  FLAMBEAU_TABLES(reduce_moments)};
+#undef FLAMBEAU_TABLES
+  const ReduceFns& f = tables[int(op)][chosen_target()][int(dtype)];
   check<NotImplementedError>(f.rows != nullptr, "this reduction is not implemented for '",
                              info(dtype).name, "'");
   return f;

@@ -2,57 +2,43 @@
 // Long inner loops over lane arrays vectorize on every target, and the order is the same on all of
 // them.
 #pragma once
-#include "simd/half.h"
-#include "simd/logic.h"
 #include "simd/loops.h"
 
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 
-struct HalfBits {
-  uint16_t bits;
-};
-struct BFloat16Bits {
-  uint16_t bits;
-};
-
-template <class T>
-FLAMBEAU_INLINE T load(T v) {
-  return v;
-}
-FLAMBEAU_INLINE float load(HalfBits v) { return half_to_float(v.bits); }
-FLAMBEAU_INLINE float load(BFloat16Bits v) { return bfloat16_to_float(v.bits); }
-template <class To, class A>
-FLAMBEAU_INLINE To store(A v) {
-  if constexpr (__is_same(To, HalfBits))
-    return {float_to_half(float(v))};
-  else if constexpr (__is_same(To, BFloat16Bits))
-    return {float_to_bfloat16(float(v))};
-  else
-    return To(v);
-}
-
 constexpr int kLanes = 64;
 
-// map(i): element i as accumulator; merge(a, b): both together.
+// The merged parts i, i + kLanes, … of `Rows` rows of lanes, pairwise.
+template <int Rows, class Map, class Merge>
+FLAMBEAU_INLINE auto merge_rows(int64_t i, const Map& map, const Merge& merge) {
+  if constexpr (Rows == 1)
+    return map(i);
+  else
+    return merge(merge_rows<Rows / 2>(i, map, merge),
+                 merge_rows<Rows / 2>(i + Rows / 2 * kLanes, map, merge));
+}
+
+// map(i): element i as a part; merge(a, b): both together, of parts and of accumulators. A part may
+// be narrower than the accumulator A: eight are merged before they are widened.
 template <class A, class Map, class Merge>
 FLAMBEAU_INLINE A reduce_lanes(int64_t n, A identity, Map map, Merge merge) {
   if (n <= 16) {
     A a = identity;
-    for (int64_t i = 0; i < n; i++) a = merge(a, map(i));
+    for (int64_t i = 0; i < n; i++) a = merge(a, A(map(i)));
     return a;
   }
   A lane[kLanes];
   for (int l = 0; l < kLanes; l++) lane[l] = identity;
+  constexpr int rows = sizeof(map(0)) < sizeof(A) ? 8 : 4;
   int64_t i = 0;
-  for (; i + 4 * kLanes <= n; i += 4 * kLanes)
+  for (; i + rows * kLanes <= n; i += rows * kLanes)
     for (int l = 0; l < kLanes; l++)
-      lane[l] = merge(lane[l], merge(merge(map(i + l), map(i + kLanes + l)),
-                                     merge(map(i + 2 * kLanes + l), map(i + 3 * kLanes + l))));
+      lane[l] = merge(lane[l], A(merge_rows<rows>(i + l, map, merge)));
   for (; i + kLanes <= n; i += kLanes)
-    for (int l = 0; l < kLanes; l++) lane[l] = merge(lane[l], map(i + l));
+    for (int l = 0; l < kLanes; l++) lane[l] = merge(lane[l], A(map(i + l)));
   const int rest = int(n - i);
-  for (int l = 0; l < rest; l++) lane[l] = merge(lane[l], map(i + l));
+  for (int l = 0; l < rest; l++) lane[l] = merge(lane[l], A(map(i + l)));
   for (int l = 0; l < 32; l++) lane[l] = merge(lane[l], lane[l + 32]);
   for (int l = 0; l < 16; l++) lane[l] = merge(lane[l], lane[l + 16]);
   for (int w = 8; w; w /= 2)
@@ -99,20 +85,20 @@ FLAMBEAU_INLINE void reduce_columns(A* acc, int64_t rows, int64_t cols, A identi
     for (; r + 4 <= rows; r += 4) {
 #pragma GCC ivdep
       for (int64_t c = begin; c < end; c++)
-        acc[c] = merge(acc[c],
-                       merge(merge(map(r, c), map(r + 1, c)), merge(map(r + 2, c), map(r + 3, c))));
+        acc[c] = merge(
+            acc[c], A(merge(merge(map(r, c), map(r + 1, c)), merge(map(r + 2, c), map(r + 3, c)))));
     }
     for (; r < rows; r++) {
 #pragma GCC ivdep
-      for (int64_t c = begin; c < end; c++) acc[c] = merge(acc[c], map(r, c));
+      for (int64_t c = begin; c < end; c++) acc[c] = merge(acc[c], A(map(r, c)));
     }
   }
 }
 
 template <Floating T>
 FLAMBEAU_INLINE T sum_lanes(const T* x, int64_t n) {
-  return T(reduce_lanes(
-      n, 0.0, [x](int64_t i) { return double(x[i]); }, [](double a, double b) { return a + b; }));
+  return T(
+      reduce_lanes(n, 0.0, [x](int64_t i) { return x[i]; }, [](auto a, auto b) { return a + b; }));
 }
 template <Floating T>
 FLAMBEAU_INLINE T max_lanes(const T* x, int64_t n) {

@@ -1,4 +1,4 @@
-// What reduce.simd.cpp offers to the reduction driver, per operation and element type. Plain types
+// What reduce_*.simd.cpp offer to the reduction driver, per operation and element type. Plain types
 // only: the header is also compiled once per instruction set.
 #pragma once
 #include <cstdint>

@@ -2,6 +2,7 @@
 // compiler.
 #pragma once
 #include "simd/complex.h"
+#include "simd/element.h"
 #include "simd/logic.h"
 
 namespace flambeau {
@@ -63,13 +64,13 @@ void loop(void* out_bytes, const void* const* in, int64_t n, const void* params)
         return R(F::apply(x..., p0, p1, p2, p3));
     };
     if constexpr (Inputs == 1)
-      return call(a[i]);
+      return call(element(a, i));
     else if constexpr (Inputs == 2)
-      return call(a[i], b[i]);
+      return call(element(a, i), element(b, i));
     else if constexpr (Inputs == 3)
-      return call(a[i], b[i], c[i]);
+      return call(element(a, i), element(b, i), element(c, i));
     else
-      return call(a[i], b[i], c[i], d[i]);
+      return call(element(a, i), element(b, i), element(c, i), element(d, i));
   };
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; i++) out[i] = at(i);

@@ -1,0 +1,17 @@
+// Smallest elements.
+#include "kernels/reduce_extreme.h"
+
+namespace flambeau {
+namespace FLAMBEAU_TARGET_NS {
+namespace {
+
+template <class T>
+using Op = ExtremeOp<T, false>;
+
+}  // namespace
+
+extern const ReduceFns reduce_min[kNumDTypes];
+const ReduceFns reduce_min[kNumDTypes] = {FLAMBEAU_REAL_LOOPS(Op), kNoReduce, kNoReduce};
+
+}  // namespace FLAMBEAU_TARGET_NS
+}  // namespace flambeau
