@@ -20,6 +20,8 @@ Tensor tensor_from_sequence(PyObject* o) {
 }
 
 bool is_array_like(PyObject* o) {
+  // the usual kinds first: asking them for a missing attribute costs more than the whole view
+  if (PySlice_Check(o) || PyLong_Check(o) || o == Py_None || o == Py_Ellipsis) return false;
   return PyList_Check(o) || PyTuple_Check(o) ||
          (PyObject_HasAttrString(o, "__array__") && !is_number(o));
 }

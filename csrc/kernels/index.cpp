@@ -435,25 +435,28 @@ void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Te
   }
 }
 
-// Calls f(offset in a (strides without `dim`), offset in b, linear index position, index value).
+// Over the rows (innermost dimension) [begin, end) of `index`, calls f(offset in a (strides without
+// `dim`), offset in b, linear position in index, index value).
 template <class F>
-void walk(const Tensor& index, IntSpan a_strides, IntSpan b_strides, int64_t d, F&& f) {
+void walk(const Tensor& index, int64_t begin, int64_t end, IntSpan a_strides, IntSpan b_strides,
+          int64_t d, F&& f) {
+  const size_t last = size_t(index.dim()) - 1;
+  const IntSpan sizes = index.sizes();
+  auto step = [&](IntSpan strides, size_t k) { return strides.empty() ? 0 : strides[k]; };
+  auto step_a = [&](size_t k) { return int64_t(k) == d ? 0 : a_strides[k]; };
+  const int64_t n = sizes[last], sa = step_a(last), sb = step(b_strides, last);
   const int64_t* p = index.data<int64_t>();
-  size_t n = size_t(index.dim());
-  Dims at(n, 0);
-  int64_t a = 0, b = 0, count = index.numel();
-  for (int64_t i = 0; i < count; i++) {
-    f(a, b, p[i]);
-    for (size_t k = n; k-- > 0;) {
-      int64_t sa = int64_t(k) == d ? 0 : a_strides[k], sb = b_strides.empty() ? 0 : b_strides[k];
-      a += sa;
-      b += sb;
-      if (++at[k] < index.sizes()[k]) break;
-      a -= sa * index.sizes()[k];
-      b -= sb * index.sizes()[k];
-      at[k] = 0;
+  for (int64_t row = begin; row < end; row++) {
+    int64_t a = 0, b = 0, rest = row;
+    for (size_t k = last; k-- > 0; rest /= sizes[k]) {
+      a += rest % sizes[k] * step_a(k);
+      b += rest % sizes[k] * step(b_strides, k);
     }
+    for (int64_t j = 0, i = row * n; j < n; j++, i++) f(a + j * sa, b + j * sb, i, p[i]);
   }
+}
+int64_t row_count(const Tensor& index) {
+  return index.numel() / std::max<int64_t>(index.sizes().back(), 1);
 }
 
 Tensor at_least_1d(const Tensor& t) { return t.dim() ? t : unsqueeze(t, 0); }
@@ -477,8 +480,10 @@ Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tenso
     E* base = to.template data<E>();
     const E* values = src ? from.template data<E>() : nullptr;
     int64_t step = to.strides()[size_t(d)];
-    walk(at, to.strides(), src ? IntSpan(from.strides()) : IntSpan(), d,
-         [&](int64_t a, int64_t b, int64_t i) { f(base[a + i * step], values ? values[b] : E()); });
+    walk(at, 0, row_count(at), to.strides(), src ? IntSpan(from.strides()) : IntSpan(), d,
+         [&](int64_t a, int64_t b, int64_t, int64_t i) {
+           f(base[a + i * step], values ? values[b] : E());
+         });
   });
   return out;
 }
@@ -497,8 +502,12 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
     const E* base = reinterpret_cast<const E*>(from.bytes());
     E* to = reinterpret_cast<E*>(out.bytes());
     int64_t step = from.strides()[size_t(d)];
-    walk(at, from.strides(), IntSpan(), d,
-         [&](int64_t a, int64_t, int64_t i) { *to++ = base[a + i * step]; });
+    parallel_for(
+        row_count(at), std::max<int64_t>(1, 16384 / at.sizes().back()),
+        [&](int64_t begin, int64_t end) {
+          walk(at, begin, end, from.strides(), IntSpan(), d,
+               [&](int64_t a, int64_t, int64_t k, int64_t i) { to[k] = base[a + i * step]; });
+        });
   });
   return out;
 }

@@ -1,5 +1,6 @@
 #include "kernels/pointwise.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -36,6 +37,31 @@ constexpr int64_t kStreamBytes = 48 << 20;   // results beyond the L3 cache bypa
 
 using Strides = std::array<int64_t, 16>;
 
+// to[c * to_step + r] = from[r * from_step + c] for r, c < 16 / sizeof(T), through 16-byte vectors;
+// steps count elements.
+template <class T>
+  requires(sizeof(T) == 4 || sizeof(T) == 8)
+void transpose_square(const T* from, int64_t from_step, T* to, int64_t to_step) {
+  typedef T Vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+  auto row = [&](int r) { return *reinterpret_cast<const Vector*>(from + r * from_step); };
+  auto put = [&](int c, Vector v) { *reinterpret_cast<Vector*>(to + c * to_step) = v; };
+  if constexpr (sizeof(T) == 4) {
+    const Vector a = row(0), b = row(1), c = row(2), d = row(3);
+    const Vector ab = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+                 cd = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+                 AB = __builtin_shufflevector(a, b, 2, 6, 3, 7),
+                 CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    put(0, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
+    put(1, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
+    put(2, __builtin_shufflevector(AB, CD, 0, 1, 4, 5));
+    put(3, __builtin_shufflevector(AB, CD, 2, 3, 6, 7));
+  } else {
+    const Vector a = row(0), b = row(1);
+    put(0, __builtin_shufflevector(a, b, 0, 2));
+    put(1, __builtin_shufflevector(a, b, 1, 3));
+  }
+}
+
 // Strided copy of a rows x cols tile into a dense buffer (or out of one).
 template <class T, bool Load>
 void move_tile(char* dense, char* strided, int64_t rows, int64_t cols, int64_t row_step,
@@ -52,7 +78,24 @@ void move_tile(char* dense, char* strided, int64_t rows, int64_t cols, int64_t r
   };
   const bool by_rows = std::abs(row_step) < std::abs(col_step) && rows > 1;
   if (by_rows) {
-    for (int64_t c = 0; c < cols; c++)
+    int64_t c = 0;
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+      constexpr int64_t side = 16 / sizeof(T);
+      const int64_t step = col_step / int64_t(sizeof(T));
+      const bool squares = row_step == int64_t(sizeof(T)) && step * int64_t(sizeof(T)) == col_step;
+      for (; squares && c + side <= cols; c += side) {
+        int64_t r = 0;
+        for (; r + side <= rows; r += side) {
+          if constexpr (Load)
+            transpose_square(&at(r, c), step, d + r * cols + c, cols);
+          else
+            transpose_square(d + r * cols + c, cols, &at(r, c), step);
+        }
+        for (; r < rows; r++)
+          for (int64_t k = c; k < c + side; k++) one(r, k);
+      }
+    }
+    for (; c < cols; c++)
       for (int64_t r = 0; r < rows; r++) one(r, c);
   } else if (col_step == int64_t(sizeof(T))) {
     for (int64_t r = 0; r < rows; r++) {
@@ -75,8 +118,8 @@ void move_tile(int64_t width, char* dense, char* strided, int64_t rows, int64_t 
   });
 }
 
-// One tensor or number of an iteration.
-struct Operand2 {
+// One tensor or number of an iteration, as it is read or written.
+struct Stream {
   char* data = nullptr;
   int64_t width = 0;  // bytes of an element as stored
   int64_t compute_width = 0;
@@ -88,7 +131,7 @@ struct Operand2 {
 // An iteration: operand 0 is the output.
 struct Iteration {
   int count = 0, ndim = 0;
-  Operand2 operand[kMaxOperands];
+  Stream operand[kMaxOperands];
   int64_t sizes[16];
   LoopFn loop = nullptr;
   const void* params = nullptr;
@@ -158,7 +201,7 @@ struct Tile {
   // The dense compute-dtype data of input k.
   const void* input(int k, char* p, int64_t rows, int64_t cols, int64_t row_step,
                     int64_t col_step) {
-    const Operand2& o = it.operand[k];
+    const Stream& o = it.operand[k];
     char* buffer = blocks.compute[k];
     const int64_t n = rows * cols;
     if (col_step == 0 && row_step == 0) {  // one value for the whole tile
@@ -202,7 +245,7 @@ struct Tile {
     auto step = [&](int k, int d) { return d < 0 ? int64_t(0) : it.operand[k].strides[size_t(d)]; };
     for (int k = 1; k < it.count; k++)
       in[k - 1] = input(k, at[k], rows, cols, step(k, outer_dim), step(k, inner_dim));
-    const Operand2& o = it.operand[0];
+    const Stream& o = it.operand[0];
     const int64_t row_step = step(0, outer_dim), col_step = step(0, inner_dim), n = rows * cols;
     const bool dense = col_step == o.width && (rows == 1 || row_step == cols * o.width);
     if (!it.loop) {  // a copy: what was loaded is the result
@@ -217,7 +260,7 @@ struct Tile {
     store(o, at[0], blocks.compute[0], dense, rows, cols, row_step, col_step);
   }
 
-  void store(const Operand2& o, char* to, const void* from, bool dense, int64_t rows, int64_t cols,
+  void store(const Stream& o, char* to, const void* from, bool dense, int64_t rows, int64_t cols,
              int64_t row_step, int64_t col_step) {
     const int64_t n = rows * cols;
     const void* in[] = {from};
@@ -241,7 +284,7 @@ struct Tile {
 bool is_flat(const Iteration& it) {
   if (it.ndim != 1) return false;
   for (int k = 0; k < it.count; k++) {
-    const Operand2& o = it.operand[k];
+    const Stream& o = it.operand[k];
     if (o.strides[0] != o.width && !(k > 0 && o.strides[0] == 0)) return false;
   }
   return true;
@@ -277,7 +320,7 @@ void run_flat(const Iteration& it, int64_t begin, int64_t end) {
     return;
   }
   if (!it.loop && it.operand[1].strides[0] != 0) {  // plain copy or conversion: no block in between
-    const Operand2 &o = it.operand[0], &a = it.operand[1];
+    const Stream &o = it.operand[0], &a = it.operand[1];
     char* to = o.data + begin * o.width;
     const void* in[] = {a.data + begin * a.width};
     if (a.convert && !o.convert)
@@ -302,7 +345,7 @@ void run_tiled(const Iteration& it) {
   const int64_t cols_all = it.sizes[inner], rows_all = outer >= 0 ? it.sizes[outer] : 1;
   bool transposed = false;
   for (int k = 0; k < it.count && outer >= 0; k++) {
-    const Operand2& o = it.operand[k];
+    const Stream& o = it.operand[k];
     transposed |= std::abs(o.strides[size_t(outer)]) < std::abs(o.strides[size_t(inner)]) &&
                   o.strides[size_t(outer)] != 0;
   }
@@ -352,7 +395,7 @@ void run(Iteration& it) {
 }
 
 void add_tensor(Iteration& it, const Tensor& t, DType compute, bool output) {
-  Operand2& o = it.operand[it.count++];
+  Stream& o = it.operand[it.count++];
   o.data = t.bytes();
   o.width = t.itemsize();
   o.compute_width = itemsize(compute);
@@ -502,7 +545,7 @@ void execute(const PointwiseOp& op, const Tensor& out, Plan& plan,
     if (in.tensor) {
       add_tensor(it, *in.tensor, want, false);
     } else {
-      Operand2& o = it.operand[it.count++];
+      Stream& o = it.operand[it.count++];
       o.data = plan.numbers[i];
       o.width = o.compute_width = itemsize(want);
     }
@@ -602,11 +645,22 @@ void fill_kernel(const Tensor& dst, const Scalar& value) {
   if (dst.numel() == 0 || dst.is_meta()) return;
   alignas(16) char number[16];
   write_scalar(number, dst.dtype(), value);
+  if (dst.is_contiguous()) {
+    LongWork long_work(dst.numel() >= kLongWork);
+    visit_width(dst.itemsize(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      T* p = reinterpret_cast<T*>(dst.bytes());
+      const T v = *reinterpret_cast<const T*>(number);
+      parallel_for(dst.numel(), kParallelBytes,
+                   [&](int64_t begin, int64_t end) { std::fill(p + begin, p + end, v); });
+    });
+    return;
+  }
   Iteration it;
   set_shape(it, dst.sizes());
   it.cost = 2;
   add_tensor(it, dst, dst.dtype(), true);
-  Operand2& o = it.operand[it.count++];
+  Stream& o = it.operand[it.count++];
   o.data = number;
   o.width = o.compute_width = dst.itemsize();
   run(it);
