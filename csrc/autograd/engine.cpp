@@ -1,9 +1,8 @@
 #include "autograd/engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <queue>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -41,6 +40,54 @@ void accumulate(Tensor& slot, Tensor g) {
     slot = ops::add(slot, g, 1);
 }
 
+// What one run knows of a node.
+struct State {
+  Node* node;
+  Grads buffer;              // gradients of its outputs that have arrived
+  int64_t dependencies = 0;  // edges to it whose node has not run
+  bool queued = false;
+  bool needed = false;    // leads to one of the inputs that were asked for
+  bool captured = false;  // is one of them
+};
+
+// The states of the nodes of a run, found by node: open addressing over a dense list.
+class StateTable {
+ public:
+  StateTable() : slots_(kFirst, 0) { states_.reserve(kFirst / 2); }
+
+  // Position of the node's state, and whether it is new.
+  std::pair<uint32_t, bool> insert(Node* node) {
+    if ((states_.size() + 1) * 2 > slots_.size()) grow();
+    uint32_t& slot = slots_[find_slot(node)];
+    if (slot) return {slot - 1, false};
+    states_.push_back({node, {}});
+    slot = uint32_t(states_.size());
+    return {slot - 1, true};
+  }
+  State& operator[](uint32_t i) { return states_[i]; }
+  State& of(const Node* node) { return states_[slots_[find_slot(node)] - 1]; }
+  auto begin() { return states_.begin(); }
+  auto end() { return states_.end(); }
+
+ private:
+  static constexpr size_t kFirst = 64;
+
+  size_t find_slot(const Node* node) const {
+    const size_t mask = slots_.size() - 1;
+    const uint64_t hash = uint64_t(reinterpret_cast<uintptr_t>(node)) * 0x9E3779B97F4A7C15u;
+    size_t at = size_t(hash >> (64 - std::countr_zero(slots_.size())));
+    while (slots_[at] && states_[slots_[at] - 1].node != node) at = (at + 1) & mask;
+    return at;
+  }
+  void grow() {
+    slots_.assign(slots_.size() * 4, 0);
+    for (uint32_t i = 0; i < states_.size(); i++) slots_[find_slot(states_[i].node)] = i + 1;
+  }
+
+  std::vector<State> states_;
+  std::vector<uint32_t> slots_;  // 1 + position, 0 when free
+};
+
 struct Task {
   Node* node;
   bool operator<(const Task& o) const { return node->sequence < o.node->sequence; }
@@ -52,13 +99,11 @@ class Backward {
 
   Grads run(const TensorList& roots, const Grads& root_grads, const TensorList& inputs) {
     std::vector<Edge> root_edges = start(roots, root_grads);
-    count_dependencies(root_edges);
+    count_dependencies();
     if (!inputs.empty()) select(inputs);
     Scoped<bool> grad_mode(thread_state.grad_mode, options_.create_graph);
     std::priority_queue<Task> ready;
-    for (auto& e : root_edges)
-      if (dependencies_[e.node.get()] == 0 && queued_.insert(e.node.get()).second)
-        ready.push({e.node.get()});
+    for (auto& e : root_edges) enqueue(states_.of(e.node.get()), ready);
     while (!ready.empty()) {
       Ref<Node> node(ready.top().node);
       ready.pop();
@@ -71,6 +116,7 @@ class Backward {
   struct Capture {
     Node* node;
     uint32_t input_nr;
+    Tensor grad;
   };
 
   std::vector<Edge> start(const TensorList& roots, const Grads& root_grads) {
@@ -97,6 +143,7 @@ class Backward {
               i, "] has a dtype of ", g.dtype(), " and output[", i, "] has a dtype of ",
               root.dtype(), ".");
       }
+      states_.insert(e.node.get());
       auto& buffer = buffer_of(e.node.get());
       if (!options_.create_graph && g->requires_grad) g = detach(g);
       accumulate(buffer[e.input_nr], fit(g, e.node->outputs[e.input_nr], *e.node));
@@ -106,20 +153,26 @@ class Backward {
     return edges;
   }
 
-  void count_dependencies(const std::vector<Edge>& roots) {
+  // Finds every node that the roots lead to.
+  void count_dependencies() {
     std::vector<Node*> stack;
-    for (auto& e : roots)
-      if (seen_.insert(e.node.get()).second) stack.push_back(e.node.get());
+    for (auto& state : states_) stack.push_back(state.node);
     while (!stack.empty()) {
       Node* node = stack.back();
       stack.pop_back();
-      order_.push_back(node);
       for (auto& e : node->edges) {
         if (!e) continue;
-        dependencies_[e.node.get()]++;
-        if (seen_.insert(e.node.get()).second) stack.push_back(e.node.get());
+        auto [at, is_new] = states_.insert(e.node.get());
+        states_[at].dependencies++;
+        if (is_new) stack.push_back(e.node.get());
       }
     }
+  }
+
+  static void enqueue(State& state, std::priority_queue<Task>& ready) {
+    if (state.dependencies || state.queued) return;
+    state.queued = true;
+    ready.push({state.node});
   }
 
   // Only nodes on a path to one of `inputs` run.
@@ -127,25 +180,25 @@ class Backward {
     for (auto& t : inputs) {
       Edge e = gradient_edge(t);
       check(bool(e), "One of the differentiated Tensors does not require grad");
-      captures_.push_back({e.node.get(), e.input_nr});
+      captures_.push_back({e.node.get(), e.input_nr, {}});
       keep_.push_back(e.node);
-      needed_.insert(e.node.get());
-      capture_nodes_.insert(e.node.get());
+      State& state = states_[states_.insert(e.node.get()).first];
+      state.needed = state.captured = true;
     }
-    // nodes in depth-first order: repeat until nothing changes is wasteful, so sort by sequence
-    std::vector<Node*> by_age(order_);
-    std::sort(by_age.begin(), by_age.end(), [](Node* a, Node* b) {
-      // accumulators (largest sequence) first, then oldest first
-      return a->sequence + 1 < b->sequence + 1;
-    });
+    // From the inputs on: an accumulator has the largest sequence, other nodes come after those
+    // they lead to. Only a graph changed by in-place operations needs a second pass.
+    std::vector<Node*> by_age;
+    for (auto& state : states_) by_age.push_back(state.node);
+    std::sort(by_age.begin(), by_age.end(),
+              [](Node* a, Node* b) { return a->sequence + 1 < b->sequence + 1; });
     for (bool changed = true; changed;) {
       changed = false;
       for (Node* node : by_age) {
-        if (needed_.count(node)) continue;
+        State& state = states_.of(node);
+        if (state.needed) continue;
         for (auto& e : node->edges)
-          if (e && needed_.count(e.node.get())) {
-            needed_.insert(node);
-            changed = true;
+          if (e && states_.of(e.node.get()).needed) {
+            state.needed = changed = true;
             break;
           }
       }
@@ -154,19 +207,19 @@ class Backward {
   }
 
   Grads& buffer_of(Node* node) {
-    auto& buffer = buffers_[node];
+    Grads& buffer = states_.of(node).buffer;
     if (buffer.size() < node->outputs.size()) buffer.resize(node->outputs.size());
     return buffer;
   }
 
-  bool runs(Node* node) const {
+  bool runs(const State& state) {
     if (!selective_) return true;
-    if (!needed_.count(node)) return false;
-    if (!capture_nodes_.count(node)) return true;
+    if (!state.needed) return false;
+    if (!state.captured) return true;
     // a captured node itself runs only when it leads to another captured one, or accumulates
-    if (options_.accumulate && node->edges.empty()) return true;
-    for (auto& e : node->edges)
-      if (e && needed_.count(e.node.get())) return true;
+    if (options_.accumulate && state.node->edges.empty()) return true;
+    for (auto& e : state.node->edges)
+      if (e && states_.of(e.node.get()).needed) return true;
     return false;
   }
 
@@ -192,19 +245,19 @@ class Backward {
   }
 
   void step(const Ref<Node>& node, std::priority_queue<Task>& ready) {
+    State& state = states_.of(node.get());
     Grads grads = std::move(buffer_of(node.get()));
-    buffers_.erase(node.get());
     bool any = false;
     for (auto& g : grads) any |= g.defined();
     Grads results;
-    if (any && (!selective_ || needed_.count(node.get()))) {
+    if (any && (!selective_ || state.needed)) {
       const bool leaf = node->edges.empty();
       if (!(leaf && selective_ && !options_.accumulate))
         grads = run_hooks(*node, std::move(grads));
       else
         grads = leaf_hooks(*node, std::move(grads));
-      capture(node.get(), grads);
-      if (runs(node.get())) {
+      if (state.captured) capture(node.get(), grads);
+      if (runs(state)) {
         Grads kept = node->hooks && !node->hooks->post.empty() ? grads : Grads();
         results = node->apply(std::move(grads));
         if (!options_.retain_graph) node->release_saved();
@@ -223,7 +276,9 @@ class Backward {
         accumulate(buffer[e.input_nr],
                    fit(std::move(results[i]), next->outputs[e.input_nr], *node));
       }
-      if (--dependencies_[next] == 0 && queued_.insert(next).second) ready.push({next});
+      State& following = states_.of(next);
+      following.dependencies--;
+      enqueue(following, ready);
     }
   }
 
@@ -238,17 +293,15 @@ class Backward {
   }
 
   void capture(Node* node, const Grads& grads) {
-    if (!capture_nodes_.count(node)) return;
     for (size_t i = 0; i < captures_.size(); i++)
-      if (captures_[i].node == node) captured_[i] = grads[captures_[i].input_nr];
+      if (captures_[i].node == node) captures_[i].grad = grads[captures_[i].input_nr];
   }
 
   Grads finish(const TensorList& inputs) {
     if (options_.accumulate) return {};
     Grads out;
     for (size_t i = 0; i < inputs.size(); i++) {
-      auto it = captured_.find(i);
-      Tensor g = it == captured_.end() ? Tensor() : it->second;
+      const Tensor& g = captures_[i].grad;
       check(g.defined() || options_.allow_unused,
             "One of the differentiated Tensors appears to not have been used in the graph. Set "
             "allow_unused=True if this is the desired behavior. (input ",
@@ -259,12 +312,8 @@ class Backward {
   }
 
   BackwardOptions options_;
-  std::unordered_map<Node*, Grads> buffers_;
-  std::unordered_map<Node*, int64_t> dependencies_;
-  std::unordered_set<Node*> seen_, queued_, needed_, capture_nodes_;
-  std::vector<Node*> order_;
-  std::vector<Capture> captures_;
-  std::unordered_map<size_t, Tensor> captured_;
+  StateTable states_;
+  std::vector<Capture> captures_;  // by input
   std::vector<Ref<Node>> keep_;
   bool selective_ = false;
 };

@@ -158,6 +158,7 @@ Tensor linear_weight_grad(const Tensor& grad, const Tensor& input) {
   int64_t k = input.sizes().back();
   if (grad.dim() < input.dim())
     return reshape(mm(reshape(grad, Dims{1, -1}), conj(reshape(input, Dims{-1, k}))), Dims{k});
+  if (grad.dim() == 2) return mm(t(grad), conj(input));
   int64_t n = grad.sizes().back(),
           rows = product(IntSpan(grad.sizes()).first(size_t(grad.dim()) - 1));
   return mm(t(reshape(grad, Dims{rows, n})), conj(reshape(input, Dims{rows, k})));

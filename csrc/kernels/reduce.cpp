@@ -205,6 +205,12 @@ Tensor sum_to_size(const Tensor& self, const Dims& size) {
   }
   check(fits, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
   if (dims.empty()) return alias(self, self.sizes(), self.strides(), self.offset());
+  if (product(size) == self.numel() && self.numel()) {  // nothing to add, as for a batch of one
+    Dims strides = self.strides();
+    for (int64_t d = 0; d < lead; d++) strides.erase(0);
+    Tensor out = alias(self, size, strides, self.offset());
+    return cast_of(out, sum_dtype(self, std::nullopt));
+  }
   Tensor out = reduce_tensor(ReduceOp::Sum, self, dims, true, sum_dtype(self, std::nullopt));
   Dims strides = out.strides();
   for (int64_t d = 0; d < lead; d++) strides.erase(0);

@@ -79,38 +79,47 @@ constexpr int64_t kTile = 65536;   // elements of one block of columns
 constexpr int64_t kStrip = 1024;   // columns of one work item
 constexpr int64_t kGrain = 32768;  // elements below which one thread is faster
 
-struct Axis {
-  int64_t size, stride;
+// Dimensions to walk, outermost first, those of one stride apart merged into one.
+struct Axes {
+  Dims sizes, strides;
+
+  // Keeps the largest stride first; equal ones in the order of their insertion.
+  size_t insert(int64_t size, int64_t stride) {
+    size_t at = sizes.size();
+    while (at > 0 && strides[at - 1] < stride) at--;
+    sizes.insert(at, size);
+    strides.insert(at, stride);
+    return at;
+  }
+  void coalesce() {
+    size_t last = 0;
+    for (size_t i = 1; i < sizes.size(); i++) {
+      if (strides[last] == strides[i] * sizes[i]) {
+        sizes[last] *= sizes[i];
+      } else {
+        last++;
+        sizes[last] = sizes[i];
+      }
+      strides[last] = strides[i];
+    }
+    while (sizes.size() > last + 1) pop_back();
+  }
+  void pop_back() {
+    sizes.pop_back();
+    strides.pop_back();
+  }
+  bool empty() const { return sizes.empty(); }
+  bool dense() const { return !empty() && strides.back() == 1; }
+  int64_t count() const { return product(sizes); }
+  int64_t offset(int64_t index) const {
+    int64_t offset = 0;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      offset += index % sizes[i] * strides[i];
+      index /= sizes[i];
+    }
+    return offset;
+  }
 };
-using Axes = std::vector<Axis>;
-
-void coalesce(Axes& axes) {
-  std::stable_sort(axes.begin(), axes.end(),
-                   [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
-  Axes out;
-  for (auto& a : axes) {
-    if (!out.empty() && out.back().stride == a.stride * a.size)
-      out.back() = {out.back().size * a.size, a.stride};
-    else
-      out.push_back(a);
-  }
-  axes = std::move(out);
-}
-
-int64_t count_of(const Axes& axes) {
-  int64_t n = 1;
-  for (auto& a : axes) n *= a.size;
-  return n;
-}
-
-int64_t offset_of(const Axes& axes, int64_t index) {
-  int64_t offset = 0;
-  for (size_t i = axes.size(); i-- > 0;) {
-    offset += index % axes[i].size * axes[i].stride;
-    index /= axes[i].size;
-  }
-  return offset;
-}
 
 // Reduced and kept axes of a non-empty tensor, each outermost first.
 struct Plan {
@@ -118,27 +127,21 @@ struct Plan {
   Dims kept_order;  // dimensions of the result's memory, outermost first
 
   Plan(const Tensor& in, IntSpan dims) {
-    std::vector<std::pair<int64_t, int64_t>> order;  // stride, dimension
+    Axes all_kept;  // with those of size 1
     for (int64_t d = 0; d < in.dim(); d++) {
       const int64_t size = in.sizes()[size_t(d)], stride = in.strides()[size_t(d)];
       if (std::find(dims.begin(), dims.end(), d) != dims.end()) {
-        if (size != 1) reduced.push_back({size, stride});
+        if (size != 1) reduced.insert(size, stride);
       } else {
-        order.push_back({stride, d});
+        kept_order.insert(all_kept.insert(size, stride), d);
+        if (size != 1) kept.insert(size, stride);
       }
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](auto& a, auto& b) { return a.first > b.first; });
-    for (auto& [stride, d] : order) {
-      kept_order.push_back(d);
-      if (in.sizes()[size_t(d)] != 1) kept.push_back({in.sizes()[size_t(d)], stride});
-    }
-    coalesce(reduced);
-    coalesce(kept);
+    reduced.coalesce();
+    kept.coalesce();
   }
   bool has_unit_stride() const {
-    return (!reduced.empty() && reduced.back().stride == 1) ||
-           (!kept.empty() && kept.back().stride == 1) || (reduced.empty() && kept.empty());
+    return reduced.dense() || kept.dense() || (reduced.empty() && kept.empty());
   }
 };
 
@@ -161,12 +164,13 @@ class Run {
       : f_(f), base_(in.bytes()), width_(in.itemsize()), plan_(plan) {}
 
   void operator()(Reduced& out) {
-    inner_ = plan_.reduced.empty() ? Axis{1, 1} : plan_.reduced.back();
     outer_ = plan_.reduced;
-    if (!outer_.empty()) outer_.pop_back();
-    combos_ = count_of(outer_);
-    const bool columns = !plan_.kept.empty() && plan_.kept.back().stride == 1 &&
-                         !(inner_.stride == 1 && !plan_.reduced.empty());
+    if (!outer_.empty()) {
+      inner_ = {outer_.sizes.back(), outer_.strides.back()};
+      outer_.pop_back();
+    }
+    combos_ = outer_.count();
+    const bool columns = plan_.kept.dense() && !plan_.reduced.dense();
     if (columns)
       by_columns(out);
     else
@@ -174,6 +178,9 @@ class Run {
   }
 
  private:
+  struct Axis {
+    int64_t size = 1, stride = 1;
+  };
   const char* at(int64_t offset) const { return base_ + offset * width_; }
 
   // Cuts `rows` rows of each of combos_ blocks into units of about `most` rows.
@@ -197,16 +204,19 @@ class Run {
     allocate_acc(out, count * units_);
     char* acc = static_cast<char*>(out.acc);
     if (units_ == 1 && combos_ == 1) {
-      const Axis last = plan_.kept.empty() ? Axis{1, 1} : plan_.kept.back();
+      Axis last;
       Axes lead = plan_.kept;
-      if (!lead.empty()) lead.pop_back();
+      if (!lead.empty()) {
+        last = {lead.sizes.back(), lead.strides.back()};
+        lead.pop_back();
+      }
       parallel_for(count, std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)),
                    [&](int64_t begin, int64_t end) {
                      for (int64_t m = begin; m < end;) {
                        const int64_t run = std::min(end - m, last.size - m % last.size);
                        f_.rows(acc + m * f_.acc_size,
-                               at(offset_of(lead, m / last.size) + m % last.size * last.stride),
-                               run, n, last.stride);
+                               at(lead.offset(m / last.size) + m % last.size * last.stride), run, n,
+                               last.stride);
                        m += run;
                      }
                    });
@@ -217,18 +227,18 @@ class Run {
                  [&](int64_t begin, int64_t end) {
                    alignas(16) char other[32];
                    for (int64_t k = begin; k < end; k++) {
-                     const int64_t start = offset_of(plan_.kept, k / units_), unit = k % units_;
+                     const int64_t start = plan_.kept.offset(k / units_), unit = k % units_;
                      char* to = acc + k * f_.acc_size;
                      if (pieces_ > 1) {
                        const int64_t from = unit % pieces_ * piece_;
-                       f_.rows(to, at(start + offset_of(outer_, unit / pieces_) + from), 1,
+                       f_.rows(to, at(start + outer_.offset(unit / pieces_) + from), 1,
                                std::min(piece_, n - from), 0);
                        continue;
                      }
                      for (int64_t q = unit * group_, stop = std::min(combos_, q + group_),
                                   first = q;
                           q < stop; q++) {
-                       f_.rows(q == first ? to : other, at(start + offset_of(outer_, q)), 1, n, 0);
+                       f_.rows(q == first ? to : other, at(start + outer_.offset(q)), 1, n, 0);
                        if (q != first) f_.combine(to, other, 1);
                      }
                    }
@@ -237,7 +247,7 @@ class Run {
   }
 
   void by_columns(Reduced& out) {
-    const int64_t n = inner_.size, cols = plan_.kept.back().size, blocks = out.count / cols;
+    const int64_t n = inner_.size, cols = plan_.kept.sizes.back(), blocks = out.count / cols;
     Axes lead = plan_.kept;
     lead.pop_back();
     cut(n, std::clamp<int64_t>(kTile / cols / 4 * 4, 16, 8192));
@@ -252,18 +262,18 @@ class Run {
           for (int64_t k = begin; k < end; k++) {
             const int64_t strip = k % strips * kStrip, width = std::min(kStrip, cols - strip);
             const int64_t unit = k / strips % units_, block = k / strips / units_;
-            const int64_t start = offset_of(lead, block) + strip;
+            const int64_t start = lead.offset(block) + strip;
             char* to = acc + ((block * units_ + unit) * cols + strip) * f_.acc_size;
             if (pieces_ > 1) {
               const int64_t from = unit % pieces_ * piece_;
-              f_.columns(to, at(start + offset_of(outer_, unit / pieces_) + from * inner_.stride),
+              f_.columns(to, at(start + outer_.offset(unit / pieces_) + from * inner_.stride),
                          std::min(piece_, n - from), width, inner_.stride);
               continue;
             }
             for (int64_t q = unit * group_, stop = std::min(combos_, q + group_), first = q;
                  q < stop; q++) {
               if (q != first && !other) other.reset(new char[size_t(kStrip * f_.acc_size)]);
-              f_.columns(q == first ? to : other.get(), at(start + offset_of(outer_, q)), n, width,
+              f_.columns(q == first ? to : other.get(), at(start + outer_.offset(q)), n, width,
                          inner_.stride);
               if (q != first) f_.combine(to, other.get(), width);
             }
@@ -282,7 +292,7 @@ class Run {
   const char* base_;
   const int64_t width_;
   const Plan& plan_;
-  Axis inner_{1, 1};
+  Axis inner_;
   Axes outer_;
   int64_t combos_ = 1, pieces_ = 1, piece_ = 1, group_ = 1, units_ = 1;
 };
