@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "dispatch/promotion.h"
 #include "kernels/targets.h"
@@ -33,7 +36,8 @@ constexpr int64_t kBlock = 1024;  // elements of a block buffer
 constexpr int kMaxOperands = kMaxInputs + 1;
 constexpr int64_t kParallelBytes = 1 << 15;  // below this much data one thread is faster
 constexpr int64_t kLongWork = 1 << 18;       // elements from which the GIL is released
-constexpr int64_t kStreamBytes = 48 << 20;   // results beyond the L3 cache bypass it
+constexpr int64_t kStreamBytes = 32 << 20;   // results larger than a cache bypass it,
+constexpr int kStreamCost = 6;               // unless arithmetic, not memory, bounds the loop
 
 using Strides = std::array<int64_t, 16>;
 
@@ -290,6 +294,26 @@ bool is_flat(const Iteration& it) {
   return true;
 }
 
+// Writes past the caches: no line of `to` is read first, and none is evicted for it.
+void stream(char* to, const char* from, int64_t bytes) {
+#if defined(__SSE2__)
+  const int64_t head = std::min<int64_t>(-reinterpret_cast<uintptr_t>(to) & 15, bytes);
+  std::memcpy(to, from, size_t(head));
+  int64_t i = head;
+  for (; i + 16 <= bytes; i += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+  std::memcpy(to + i, from + i, size_t(bytes - i));
+#else
+  std::memcpy(to, from, size_t(bytes));
+#endif
+}
+void end_stream() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
 void run_flat(const Iteration& it, int64_t begin, int64_t end) {
   bool direct = !it.operand[0].convert && it.loop;
   bool scalars = false;
@@ -297,7 +321,10 @@ void run_flat(const Iteration& it, int64_t begin, int64_t end) {
     direct &= !it.operand[k].convert || it.operand[k].strides[0] == 0;
     scalars |= it.operand[k].strides[0] == 0;
   }
-  if (direct && !scalars) {
+  const Stream& out = it.operand[0];
+  bool streams = direct && it.cost <= kStreamCost && it.numel * out.width >= kStreamBytes;
+  for (int k = 1; k < it.count; k++) streams &= it.operand[k].data != out.data;  // in place: cached
+  if (direct && !scalars && !streams) {
     const void* in[kMaxInputs];
     for (int k = 1; k < it.count; k++) in[k - 1] = it.operand[k].data + begin * it.operand[k].width;
     it.loop(it.operand[0].data + begin * it.operand[0].width, in, end - begin, it.params);
@@ -312,11 +339,14 @@ void run_flat(const Iteration& it, int64_t begin, int64_t end) {
       if (it.operand[k].strides[0] == 0)
         in[k - 1] = tile.input(k, it.operand[k].data, 1, block, 0, 0);
     for (int64_t i = begin; i < end; i += block) {
+      const int64_t n = std::min(block, end - i);
       for (int k = 1; k < it.count; k++)
         if (it.operand[k].strides[0] != 0) in[k - 1] = it.operand[k].data + i * it.operand[k].width;
-      it.loop(it.operand[0].data + i * it.operand[0].width, in, std::min(block, end - i),
-              it.params);
+      char* to = out.data + i * out.width;
+      it.loop(streams ? blocks.compute[0] : to, in, n, it.params);
+      if (streams) stream(to, blocks.compute[0], n * out.width);
     }
+    if (streams) end_stream();
     return;
   }
   if (!it.loop && it.operand[1].strides[0] != 0) {  // plain copy or conversion: no block in between

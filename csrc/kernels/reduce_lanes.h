@@ -1,4 +1,4 @@
-// Reduction of contiguous elements in a fixed order: 64 virtual lanes, folded in halves at the end.
+// Reduction of contiguous elements in a fixed order: 16 virtual lanes, folded in halves at the end.
 // Long inner loops over lane arrays vectorize on every target, and the order is the same on all of
 // them.
 #pragma once
@@ -7,7 +7,7 @@
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 
-constexpr int kLanes = 64;
+constexpr int kLanes = 16;
 
 // The merged parts i, i + kLanes, … of `Rows` rows of lanes, pairwise.
 template <int Rows, class Map, class Merge>
@@ -30,7 +30,7 @@ FLAMBEAU_INLINE A reduce_lanes(int64_t n, A identity, Map map, Merge merge) {
   }
   A lane[kLanes];
   for (int l = 0; l < kLanes; l++) lane[l] = identity;
-  constexpr int rows = sizeof(map(0)) < sizeof(A) ? 8 : 4;
+  constexpr int rows = 8;
   int64_t i = 0;
   for (; i + rows * kLanes <= n; i += rows * kLanes)
     for (int l = 0; l < kLanes; l++)
@@ -39,9 +39,7 @@ FLAMBEAU_INLINE A reduce_lanes(int64_t n, A identity, Map map, Merge merge) {
     for (int l = 0; l < kLanes; l++) lane[l] = merge(lane[l], A(map(i + l)));
   const int rest = int(n - i);
   for (int l = 0; l < rest; l++) lane[l] = merge(lane[l], A(map(i + l)));
-  for (int l = 0; l < 32; l++) lane[l] = merge(lane[l], lane[l + 32]);
-  for (int l = 0; l < 16; l++) lane[l] = merge(lane[l], lane[l + 16]);
-  for (int w = 8; w; w /= 2)
+  for (int w = kLanes / 2; w; w /= 2)
     for (int l = 0; l < w; l++) lane[l] = merge(lane[l], lane[l + w]);
   return lane[0];
 }
