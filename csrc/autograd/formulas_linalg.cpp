@@ -53,8 +53,7 @@ Tensor narrow_to(const Tensor& t, int64_t dim, int64_t n) {
 void check_gauge(const char* op, const Tensor& imaginary, const Tensor& scale) {
   NoGrad off;
   if (imaginary.is_meta() || imaginary.numel() == 0) return;
-  const bool single = imaginary.dtype() == DType::Float32;
-  Tensor bound = clamp_min(abs(scale), 1) * (single ? 1e-2 : 1e-6);
+  Tensor bound = clamp_min(abs(scale), 1) * 1e-2;
   check(equal(all(logical_or(le(abs(imaginary), bound), isnan(imaginary))),
               ones(Dims{}, DType::Bool, imaginary.device())),
         op,
@@ -281,14 +280,12 @@ Tensor svd_grad(const Tensor& grad_u, const Tensor& grad_s, const Tensor& grad_v
     accumulate_into(inner, column * (off_diagonal(from_v) / gaps));
   }
   if (is_complex) {
-    Tensor du = from_u.defined() ? diagonal_of(from_u) : Tensor(),
-           dv = from_v.defined() ? diagonal_of(from_v) : Tensor();
-    Tensor open = du.defined() && dv.defined() ? du + dv : du.defined() ? du : dv;
+    Tensor open = !gvh.defined()  ? diagonal_of(from_u)
+                  : !gu.defined() ? diagonal_of(from_v)
+                                  : diagonal_of(from_u) + diagonal_of(from_v);
     check_gauge("svd_backward", imag(open), s);
-    // both phases are one: half of each
-    Tensor phase = du.defined() ? du : -dv;
-    if (du.defined() && dv.defined()) phase = (du - dv) * 0.5;
-    inner = inner + diagonal_matrix(phase / (s * 2));
+    if (gu.defined() && gvh.defined())  // u and v turn together
+      inner = inner + diagonal_matrix(diagonal_of(from_u) / (s * 2));
   }
   if (grad_s.defined()) inner = inner + widened(diagonal_matrix(grad_s));
   Tensor out = matmul(U, inner);
