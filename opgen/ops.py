@@ -156,6 +156,8 @@ class Node:
                 "const Tensor& grad = grads[0];",
                 "(void)grad;",
             ]
+        elif "partial_grads" in o.tags:
+            body += ["grads.resize(outputs.size());"]
         else:
             body += ["fill_undefined(*this, grads);"]
         at = "0"
@@ -235,7 +237,8 @@ class Node:
         if len(self.o.returns) == 1:
             return [f"node->result0_.save({variable}, true);"]
         return [
-            f"node->result{i}_.save(std::get<{i}>({variable}), true);" for i in self.read_results()
+            f"node->result{i}_.save(std::get<{i}>({variable}), {str(i not in constants(self.o)).lower()});"
+            for i in self.read_results()
         ]
 
     def read_results(self):
@@ -404,6 +407,11 @@ def result_attributes(node):
     ]
 
 
+def constants(o):
+    """Numbers of the results that no gradient passes through."""
+    return {int(i) for i in (o.tag("constant") or "").split(",") if i}
+
+
 def view_mark(o):
     if o.kernel.kind != "view":
         return []
@@ -416,7 +424,12 @@ def history(o):
     if o.returns[0] == "Tensor[]":
         return ["for (auto& part : result) set_history(part, node);"]
     if len(o.returns) > 1:
-        return [f"set_history(std::get<{i}>(result), node);" for i in range(len(o.returns))]
+        return [
+            f"node->add_output(std::get<{i}>(result));"
+            if i in constants(o)
+            else f"set_history(std::get<{i}>(result), node);"
+            for i in range(len(o.returns))
+        ]
     return ["set_history(result, node);"]
 
 

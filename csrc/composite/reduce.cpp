@@ -56,13 +56,9 @@ Dims matrix_dims(const Tensor& self, const Dims& dim) {
   return d;
 }
 
-Tensor singular_values(const Tensor&) {
-  fail<NotImplementedError>("linalg.matrix_norm: orders 2, -2 and 'nuc' need singular values");
-}
-
 // Norms of the singular values.
 Tensor spectral_norm(const Tensor& self, const Dims& d, bool keepdim, double ord, bool nuclear) {
-  Tensor values = singular_values(movedim(self, d, Dims{-2, -1}));
+  Tensor values = linalg_svdvals(movedim(self, d, Dims{-2, -1}), std::nullopt);
   Tensor out = nuclear   ? sum_dim(values, Dims{-1}, false, std::nullopt)
                : ord > 0 ? amax(values, Dims{-1}, false)
                          : amin(values, Dims{-1}, false);

@@ -43,10 +43,13 @@ from ._C import (
     uint8,
 )
 from ._C import bool as bool
+from ._errors import LinAlgError as _LinAlgError
 from ._errors import OutOfMemoryError
 from ._factory import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from ._size import Size
 from ._version import __version__
+
+_C._LinAlgError = _LinAlgError
 
 # every public operator of the table
 for _name in _C._public:
@@ -57,15 +60,18 @@ for _module, _name, _target in _C._aliases:
 
 from . import _contract as _contract  # noqa: E402
 from . import _functional as _functional  # noqa: E402
+from . import _lowrank as _lowrank  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
 from ._functional import *  # noqa: E402
+from ._lowrank import *  # noqa: E402
 from ._unique import unique, unique_consecutive  # noqa: E402
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 Tensor.unique, Tensor.unique_consecutive = unique, unique_consecutive
+Tensor.lu = _lowrank.lu
 
 float = float32
 double = float64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._errors import LinAlgError
 from ._namespaces import fill
 
-__all__ = fill(globals(), "linalg")
+__all__ = [*fill(globals(), "linalg"), "LinAlgError"]

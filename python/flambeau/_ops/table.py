@@ -20,6 +20,8 @@ Fields of an entry
     ref      NumPy expression of the float64 oracle over the argument names
     tags     internal random autocast:lower autocast:fp32 view_copy
              any_device (arguments may be on different ones), divides (integers refuse `other` = 0)
+             constant:0,2 (these results have no gradient), partial_grads (formulas get an undefined
+             tensor for each result without one, not zeros)
     doc, example
 """
 
