@@ -89,7 +89,7 @@ def typename(obj):
 
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes broadcast to."""
-    out = ()
+    out: tuple[int, ...] = ()
     for shape in shapes:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         n = max(len(out), len(shape))
@@ -114,27 +114,27 @@ def broadcast_tensors(*tensors):
 
 def meshgrid(*tensors, indexing=None):
     """Coordinate grids of 0-d or 1-d tensors; ``indexing`` "ij" or "xy"."""
-    tensors = _tensors(tensors)
-    if not tensors:
+    given = _tensors(tensors)
+    if not given:
         raise ValueError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
-    for t in tensors:
+    for t in given:
         if t.dim() > 1:
             raise RuntimeError(
                 f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t.dim()}D"
             )
-        if t.dtype != tensors[0].dtype:
+        if t.dtype != given[0].dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
-    swap = indexing == "xy" and len(tensors) >= 2
+    swap = indexing == "xy" and len(given) >= 2
     if swap:
-        tensors[0], tensors[1] = tensors[1], tensors[0]
-    shape = [t.numel() for t in tensors]
+        given[0], given[1] = given[1], given[0]
+    shape = [t.numel() for t in given]
     grids = [
         t.reshape([-1 if i == k else 1 for i in range(len(shape))]).expand(shape)
-        for k, t in enumerate(tensors)
+        for k, t in enumerate(given)
     ]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]

@@ -13,8 +13,11 @@ class FunctionCtx:
     """What forward and backward of a Function share."""
 
     def __init__(self):
-        self._to_save, self._dirty, self._non_differentiable = (), (), ()
-        self._materialize, self._saved, self.needs_input_grad = True, None, ()
+        self._to_save: tuple = ()
+        self._dirty: tuple = ()
+        self._non_differentiable: tuple = ()
+        self._materialize, self._saved = True, None
+        self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors):
         """Keeps tensors for backward, with a check that nothing changes them in place."""
@@ -104,7 +107,7 @@ class Function:
         metas = [(tuple(t.shape), t.dtype) if isinstance(t, Tensor) else None for t in outputs]
 
         def run(ctx, saved, grads):
-            full = [None] * len(metas)
+            full: list[Tensor | None] = [None] * len(metas)
             for i, g in zip(slots, grads):
                 full[i] = g
             if ctx._materialize:
