@@ -73,4 +73,4 @@ asan: $(STAMP)
 	  PYTHONPATH=build-asan/python PYTHONMALLOC=malloc $(PY) -m pytest tests/core $(PYTEST_ARGS)
 
 clean:
-	rm -rf build build-* dist demo_output python/flambeau/_C*.so python/flambeau/lib
+	rm -rf build build-* dist demo_output python/flambeau/_C*.so python/flambeau/_C.pyi python/flambeau/lib

@@ -132,7 +132,7 @@ class Node:
         if "results" in names:
             gets = ", ".join(f"result{i}_.get(*this)" for i in range(len(self.o.returns)))
             lines.append(f"TensorList results{{{gets}}};")
-        for name, attr in attributes:
+        for name, attr in sorted(attributes):
             lines.append(f"const auto& {cpp_name(name)}_{attr} = saved_{cpp_name(name)}_{attr};")
         return lines
 
