@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from . import cpp
 from .ops import quoted
 
@@ -289,7 +291,7 @@ def docstring(overloads):
             text += "\n\n" + o.doc
         if o.example:
             text += "\n\nExample::\n\n" + "\n".join(
-                "    " + line for line in o.example.strip().splitlines()
+                "    " + line for line in inspect.cleandoc(o.example).splitlines()
             )
     return text
 

@@ -65,7 +65,8 @@ def declarations(family, ops):
         "namespace ops {",
     ]
     for o in ops:
-        lines.append(f"{return_type(o)} {o.name}({parameters(o, True)});  // {o.where}")
+        # no line numbers here: an edit above an entry would compile every file again
+        lines.append(f"{return_type(o)} {o.name}({parameters(o, True)});")
         if o.has("inplace"):
             lines.append(f"Tensor {o.name}_({parameters(o, True)});")
         if o.has("out"):

@@ -29,6 +29,10 @@ op(
 op(
     "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     kernel=pointwise("value if x <= threshold else x"),
+    example="""
+        >>> flambeau.threshold(flambeau.tensor([0.5, 1.5]), 1.0, -1.0)
+        tensor([-1.0000,  1.5000])
+    """,
     on="if",
     grad={"self": "threshold_backward(grad, self, threshold)"},
     samples=[],
@@ -251,6 +255,10 @@ op(
 op(
     "prelu(Tensor self, Tensor weight) -> Tensor",
     kernel=decomp("prelu_of(self, weight)"),
+    example="""
+        >>> flambeau.prelu(flambeau.tensor([-2.0, 3.0]), flambeau.tensor([0.25]))
+        tensor([-0.5000,  3.0000])
+    """,
     samples=[],
     forms="function method",
     doc="Negative elements times a learned slope, one for all or one a channel.",
@@ -270,6 +278,10 @@ op(
 op(
     "glu(Tensor self, int dim=-1) -> Tensor",
     kernel=decomp("glu_of(self, dim)"),
+    example="""
+        >>> flambeau.nn.functional.glu(flambeau.tensor([1.0, 2.0, 0.0, 1.0]))
+        tensor([0.5000, 1.4621])
+    """,
     samples=[],
     forms="",
     doc="First half along ``dim`` times the sigmoid of the second.",

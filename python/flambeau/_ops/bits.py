@@ -64,6 +64,10 @@ op(
 op(
     "bitwise_left_shift(Tensor self, Operand other) -> Tensor",
     kernel=pointwise("shift_left(x, y)"),
+    example="""
+        >>> flambeau.bitwise_left_shift(flambeau.tensor([1, 3]), 2)
+        tensor([ 4, 12])
+    """,
     on="i",
     samples=[],
     forms=ALL + " operator:<< iop:<<",
@@ -72,6 +76,10 @@ op(
 op(
     "bitwise_right_shift(Tensor self, Operand other) -> Tensor",
     kernel=pointwise("shift_right(x, y)"),
+    example="""
+        >>> flambeau.bitwise_right_shift(flambeau.tensor([8, -8]), 2)
+        tensor([ 2, -2])
+    """,
     on="i",
     samples=[],
     forms=ALL + " operator:>> iop:>>",

@@ -122,6 +122,11 @@ op(
 op(
     "where(Tensor condition, Operand self, Operand other) -> Tensor",
     kernel=decomp("_where(as_condition(condition), self, other)"),
+    example="""
+        >>> x = flambeau.tensor([-1.0, 2.0])
+        >>> flambeau.where(x > 0, x, 0.0)
+        tensor([0., 2.])
+    """,
     forms="function out",
     samples=[],
     doc="Elements of ``input`` where ``condition``, of ``other`` elsewhere.",
