@@ -53,7 +53,7 @@ format: $(STAMP)
 	$(if $(CPP_FILES),$(BIN)/clang-format -i $(CPP_FILES))
 
 # The reference pages come from the operator table.
-docs: $(STAMP)
+docs: build
 	$(PY) tools/reference.py --out build/docs
 
 wheel: $(STAMP)

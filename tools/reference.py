@@ -86,7 +86,9 @@ class Sample:
         self.names = ["input" if a.name == "self" else a.name for a in op.args]
         self.keyword = [a.kwonly for a in op.args][: len(values)]
         self.values = [self.make(v) for v in values]
-        self.free = [isinstance(v, T) and not v.integers for v in values]
+        # Integers are indices, except among the operands of arithmetic.
+        plain = op.kernel.kind == "pointwise"
+        self.free = [isinstance(v, T) and (plain or not v.integers) for v in values]
 
     def make(self, value):
         if isinstance(value, T):
