@@ -244,6 +244,9 @@ def family_binding(family, ops):
             text = quoted(f"In-place form of {base}().")
             functions.append((base + "_", f"f_{base}_", text))
             methods.append((base + "_", f"call_{base}_", text))
+            module_level = any(o.has("function_") for o in changing)
+            if module_level:
+                public.append(base + "_")
         for alias in dict.fromkeys(w for o in overloads for w in o.alias):
             if "." not in alias:
                 functions.append((alias, f"f_{base}", doc))
@@ -253,6 +256,8 @@ def family_binding(family, ops):
                 if changing:
                     methods.append((alias + "_", f"call_{base}_", quoted(f"Alias of {base}_().")))
                     functions.append((alias + "_", f"f_{base}_", quoted(f"Alias of {base}_().")))
+                    if module_level:
+                        public.append(alias + "_")
     flags = "METH_FASTCALL | METH_KEYWORDS"
     lines.append(f"PyMethodDef functions_{family}[] = {{")
     lines += [

@@ -64,6 +64,8 @@ def places(name: str, overloads: list) -> list[str]:
     methods = [n for n in (name, *aliases) if hasattr(flambeau.Tensor, n)]
     found += [f"Tensor.{n}" for n in methods]
     changing = any(op.has("inplace") for op in overloads)
+    if changing and hasattr(flambeau, name + "_"):
+        found.append(f"flambeau.{name}_")
     found += [f"Tensor.{n}_" for n in (name, *aliases) if changing and "." not in n]
     return found
 

@@ -85,7 +85,7 @@ newaxis = None
 # loaded on first use
 _LAZY_MODULES = {
     "amp", "backends", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random", "serialization", "special",
-    "testing", "types", "utils", "version",
+    "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",

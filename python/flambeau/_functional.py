@@ -15,6 +15,8 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_tensors",
     "cartesian_prod",
+    "detach_",
+    "embedding_renorm_",
     "get_default_device",
     "get_rng_state",
     "initial_seed",
@@ -68,6 +70,38 @@ def is_nonzero(input):
             f"Boolean value of Tensor with {'no values' if not input.numel() else 'more than one value'} is ambiguous"
         )
     return bool(input)
+
+
+def detach_(input):
+    """Takes the tensor itself out of its graph; it becomes a leaf without gradient."""
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"detach_(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    return input.detach_()
+
+
+def embedding_renorm_(input, indices, max_norm, norm_type):
+    """Scales, in place, the rows that ``indices`` names to a norm of at most ``max_norm``.
+
+    >>> flambeau.embedding_renorm_(flambeau.tensor([[3.0, 4.0]]), flambeau.tensor([0]), 1.0, 2.0)
+    tensor([[0.6000, 0.8000]])
+    """
+    if input.dim() != 2:
+        raise RuntimeError(
+            "embedding_renorm_: Expected 2-dimensional tensor, but got "
+            f"{input.dim()}-dimensional tensor for argument 'input'"
+        )
+    if indices.dtype not in (_C.int64, _C.int32):
+        raise RuntimeError(
+            "embedding_renorm_: Expected tensor for argument 'indices' to have one of the "
+            f"following scalar types: Long, Int; but got {indices.dtype}"
+        )
+    indices = indices.reshape(-1)
+    rows = input.detach().index_select(0, indices)
+    norms = rows.norm(norm_type, 1, keepdim=True)
+    factor = ops.where(norms > max_norm, max_norm / (norms + 1e-7), ops.ones_like(norms))
+    return input.index_copy_(0, indices.long(), rows * factor)
 
 
 def numel(input):

@@ -315,6 +315,15 @@ def as_subclass(self, cls):
     )
 
 
+def _rebuild_from_type_v2(function, kind, args, state):
+    """PyTorch's plain pickles name this for tensors of subclasses or with attributes."""
+    t = function(*args)
+    if _type(t) is not kind:
+        t = t.as_subclass(kind)
+    t.__dict__.update(state)
+    return t
+
+
 def _disabled_torch_function_impl(cls, func, types, args=(), kwargs=None):
     return func(*args, **(kwargs or {}))
 

@@ -6,6 +6,7 @@ from .samples import binary, unary
 from .table import decomp, op, pointwise
 
 BOTH = "function inplace"
+MODULE = BOTH + " function_"
 
 op(
     "relu(Tensor self) -> Tensor",
@@ -14,7 +15,7 @@ op(
     grad={"self": "threshold_backward(grad, result, 0)"},
     samples=unary(),
     ref="numpy.maximum(self, 0)",
-    forms="function method inplace",
+    forms="function method inplace function_",
     doc="The larger of each element and zero.",
 )
 op(
@@ -36,7 +37,7 @@ op(
     on="if",
     grad={"self": "threshold_backward(grad, self, threshold)"},
     samples=[],
-    forms=BOTH,
+    forms=MODULE,
     doc="``value`` where an element does not exceed ``threshold``.",
 )
 op(
@@ -108,14 +109,14 @@ op(
         "elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1)"
     ),
     samples=unary(),
-    forms=BOTH,
+    forms=MODULE,
     doc="Self-normalising linear unit (Klambauer et al. 2017).",
 )
 op(
     "celu(Tensor self, Scalar alpha=1) -> Tensor",
     kernel=decomp("celu_of(self, alpha)"),
     samples=unary(),
-    forms=BOTH,
+    forms=MODULE,
     doc="Continuously differentiable exponential linear unit.",
 )
 op(

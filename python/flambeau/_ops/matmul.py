@@ -104,7 +104,7 @@ op(
     kernel=composite,
     doc="``beta * input + alpha * (mat @ vec)``.",
     samples=[(T(2), T(2, 3), T(3))],
-    forms=FM + " inplace",
+    forms=FM + " inplace function_",
 )
 op(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",

@@ -232,7 +232,7 @@ for _name, _doc in (
     op(
         f"{_name}(Tensor self, float p, bool train) -> Tensor",
         kernel=composite,
-        forms="function inplace",
+        forms="function inplace function_",
         tags="random",
         samples=[(T(2, 3), 0.5, False)],
         doc=_doc,
@@ -267,7 +267,7 @@ op(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False,"
     " Generator? generator=None) -> Tensor",
     kernel=composite,
-    forms="function inplace",
+    forms="function inplace function_",
     tags="random",
     samples=[(T(2, 3),)],
     doc="Leaky ReLU whose slope is drawn from [``lower``, ``upper``) for each element in training.",

@@ -519,7 +519,7 @@ op(
         tensor([[0, 1],
                 [2, 3]])
     """,
-    forms="method",
+    forms="function method",
 )
 op(
     "set_(Tensor! self, Tensor source) -> Tensor",
