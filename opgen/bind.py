@@ -8,12 +8,13 @@ from . import cpp
 from .ops import quoted
 
 KINDS = {
-    "Tensor": "Tensor", "Tensor?": "OptTensor", "Tensor[]": "TensorList", "Tensor?[]": "OptTensorList",
-    "Operand": "Operand", "Scalar": "Scalar", "Scalar?": "OptScalar", "int": "Int", "int?": "OptInt",
-    "int[]": "Ints", "int[]?": "OptInts", "float": "Float", "float?": "OptFloat", "bool": "Bool",
-    "bool?": "OptBool", "str": "Str", "str?": "OptStr", "dtype": "DType", "dtype?": "OptDType",
-    "device?": "OptDevice", "layout?": "OptLayout", "memory_format?": "OptMemoryFormat",
-    "Generator?": "OptGenerator", "pin?": "OptBool", "rg": "Bool",
+    "Tensor": "Tensor", "Tensor?": "OptTensor", "Tensor[]": "TensorList",
+    "Tensor?[]": "OptTensorList", "Operand": "Operand", "Scalar": "Scalar",
+    "Scalar?": "OptScalar", "int": "Int", "int?": "OptInt", "int[]": "Ints", "int[]?": "OptInts",
+    "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "OptBool", "str": "Str",
+    "str?": "OptStr", "dtype": "DType", "dtype?": "OptDType", "device?": "OptDevice",
+    "layout?": "OptLayout", "memory_format?": "OptMemoryFormat", "Generator?": "OptGenerator",
+    "pin?": "OptBool", "rg": "Bool",
 }  # fmt: skip
 
 
@@ -90,14 +91,17 @@ def variadic(o):
 
 
 CONVERT = {
-    "Tensor": "as_tensor({0})", "OptTensor": "as_opt_tensor({0})", "TensorList": "as_tensor_list({0})",
-    "OptTensorList": "as_opt_tensor_list({0})", "Operand": "as_operand({0})", "Scalar": "as_scalar({0})",
-    "OptScalar": "as_opt<Scalar>({0}, as_scalar)", "Int": "as_int({0})", "OptInt": "as_opt<int64_t>({0}, as_int)",
-    "Float": "as_float({0})", "OptFloat": "as_opt<double>({0}, as_float)", "Bool": "as_bool({0})",
-    "OptBool": "as_opt<bool>({0}, as_bool)", "Str": "as_str({0})", "OptStr": "as_opt<std::string>({0}, as_str)",
-    "DType": "as_dtype({0})", "OptDType": "as_opt<DType>({0}, as_dtype)",
-    "OptDevice": "as_opt<Device>({0}, as_device)",
-    "OptMemoryFormat": "as_opt<MemoryFormat>({0}, as_memory_format)", "OptGenerator": "as_generator({0})",
+    "Tensor": "as_tensor({0})", "OptTensor": "as_opt_tensor({0})",
+    "TensorList": "as_tensor_list({0})", "OptTensorList": "as_opt_tensor_list({0})",
+    "Operand": "as_operand({0})", "Scalar": "as_scalar({0})",
+    "OptScalar": "as_opt<Scalar>({0}, as_scalar)", "Int": "as_int({0})",
+    "OptInt": "as_opt<int64_t>({0}, as_int)", "Float": "as_float({0})",
+    "OptFloat": "as_opt<double>({0}, as_float)", "Bool": "as_bool({0})",
+    "OptBool": "as_opt<bool>({0}, as_bool)", "Str": "as_str({0})",
+    "OptStr": "as_opt<std::string>({0}, as_str)", "DType": "as_dtype({0})",
+    "OptDType": "as_opt<DType>({0}, as_dtype)", "OptDevice": "as_opt<Device>({0}, as_device)",
+    "OptMemoryFormat": "as_opt<MemoryFormat>({0}, as_memory_format)",
+    "OptGenerator": "as_generator({0})",
 }  # fmt: skip
 
 
@@ -161,6 +165,9 @@ def call_case(o, suffix=""):
     return lines
 
 
+CALL_PARAMETERS = "PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kw"
+
+
 def wrapper(base, overloads, suffix=""):
     """`call_<name>(self, args, nargs, kwnames)` for all overloads of a name."""
     name = base + suffix
@@ -183,7 +190,7 @@ def wrapper(base, overloads, suffix=""):
     )
     lines.append(f'static Callable c_{name}{{"{name}", s_{name}, {len(overloads)}}};')
     lines += [
-        f"static PyObject* call_{name}(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kw) {{",
+        f"static PyObject* call_{name}({CALL_PARAMETERS}) {{",
         "try {",
         f"Bound b(c_{name}, self, args, n, kw);",
         "if (b.done) return b.result;",
@@ -196,7 +203,7 @@ def wrapper(base, overloads, suffix=""):
         "} catch (...) { return raise_python_error(); }",
         "return nullptr;",
         "}",
-        f"static PyObject* f_{name}(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kw) {{",
+        f"static PyObject* f_{name}({CALL_PARAMETERS.replace(' self', '')}) {{",
         f"return call_{name}(nullptr, args, n, kw);",
         "}",
     ]
@@ -310,7 +317,8 @@ def registry(families, ops):
         "namespace bind {",
     ]
     lines += [
-        f"extern PyMethodDef functions_{f}[], methods_{f}[]; extern const char* const public_{f}[]; "
+        f"extern PyMethodDef functions_{f}[], methods_{f}[]; "
+        f"extern const char* const public_{f}[]; "
         f"extern const OperatorSlot operators_{f}[];"
         for f in families
     ]

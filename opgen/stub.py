@@ -236,7 +236,7 @@ def functions_of(name, signatures, indent, static=False):
 
 
 def named(ops):
-    """{name: signatures} of the functions and of the methods, aliases and in-place forms included."""
+    """{name: signatures} of functions and of methods, with aliases and in-place forms."""
     functions, methods = {}, {}
     for base, overloads in group(ops).items():
         aliases = {w: None for o in overloads for w in o.alias if "." not in w}

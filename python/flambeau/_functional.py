@@ -67,7 +67,8 @@ def is_nonzero(input):
     """Truth of a one-element tensor."""
     if input.numel() != 1:
         raise RuntimeError(
-            f"Boolean value of Tensor with {'no values' if not input.numel() else 'more than one value'} is ambiguous"
+            "Boolean value of Tensor with "
+            f"{'no values' if not input.numel() else 'more than one value'} is ambiguous"
         )
     return bool(input)
 
@@ -217,7 +218,8 @@ def block_diag(*tensors):
     for i, p in enumerate(parts):
         if p.dim() > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {p.dim()} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
+                f"{p.dim()} dimensions"
             )
     if not parts:
         return ops.empty((1, 0))
@@ -229,7 +231,7 @@ def block_diag(*tensors):
     return ops.cat(rows)
 
 
-# ---- random state ----------------------------------------------------------------------------------
+# ---- random state --------------------------------------------------------------------------------
 
 
 def manual_seed(seed):
@@ -257,7 +259,7 @@ def set_rng_state(new_state):
     _C.default_generator.set_state(new_state)
 
 
-# ---- global switches ---------------------------------------------------------------------------------
+# ---- global switches -----------------------------------------------------------------------------
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):

@@ -1,7 +1,7 @@
 """Functions that PyTorch's pickles name (`torch._utils._rebuild_…`), for `pickle.load`.
 
-`flambeau.load` has no need of this module; plain pickles of tensors and parameters, which PyTorch wrote
-and a program reads under ``flambeau run``, look their functions up here.
+`flambeau.load` has no need of this module; plain pickles of tensors and parameters, which PyTorch
+wrote and a program reads under ``flambeau run``, look their functions up here.
 """
 
 from __future__ import annotations

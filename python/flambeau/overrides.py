@@ -36,7 +36,8 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
             return result
     names = [f"{t.__module__}.{t.__qualname__}" for t in types]
     raise TypeError(
-        f"no implementation found for '{public_api.__name__}' on types that implement __torch_function__: {names}"
+        f"no implementation found for '{public_api.__name__}' on types that implement "
+        f"__torch_function__: {names}"
     )
 
 

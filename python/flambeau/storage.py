@@ -12,5 +12,5 @@ __all__ = ["UntypedStorage"]
 
 
 def _load_from_bytes(data):
-    """The storage in a plain pickle of PyTorch's: it is a file of `torch.save` in the old format."""
+    """The storage in a plain pickle of PyTorch's: a file of `torch.save` in the old format."""
     return flambeau.load(io.BytesIO(data))

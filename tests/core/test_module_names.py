@@ -8,12 +8,12 @@ import flambeau
 
 # Of PyTorch 2.13: callable names of the module that end in "_"; sparse tensors are missing here.
 NAMES = """
-abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_
-asin_ asinh_ atan_ atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_
-deg2rad_ detach_ dropout_ embedding_renorm_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_
-feature_dropout_ fill_ fix_ floor_ frac_ gcd_ index_put_ lcm_ log10_ log1p_ log2_ log_ logit_
-nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_
-sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_
+abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_
+as_strided_ asin_ asinh_ atan_ atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_
+conj_physical_ cos_ cosh_ deg2rad_ detach_ dropout_ embedding_renorm_ erf_ erfc_ exp2_ exp_ expm1_
+feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_ gcd_ index_put_ lcm_ log10_ log1p_
+log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rrelu_
+rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_
 """.split()
 UNARY = """
 abs_ acos_ arccos_ asin_ atan_ ceil_ conj_physical_ cos_ deg2rad_ erf_ exp_ expm1_ fix_ floor_ frac_

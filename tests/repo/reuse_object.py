@@ -2,9 +2,9 @@
 
     python reuse_object.py COMPILER ARGUMENT…
 
-`REUSE_SOURCES` are roots "here=there:…": where a source lies here and in the other build. If its text
-is the same in both, the object of the other build (`REUSE_BUILD`) is the result; else the compiler
-runs. The caller vouches that headers differ in nothing that such a source uses.
+`REUSE_SOURCES` are roots "here=there:…": where a source lies here and in the other build. If its
+text is the same in both, the object of the other build (`REUSE_BUILD`) is the result; else the
+compiler runs. The caller vouches that headers differ in nothing that such a source uses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One entry in the table is all that a new pointwise operator needs.
 
-The test copies the sources, adds an entry, builds and uses the operator in every form that the entry
-names. The build is the ordinary one, by CMake and ninja; but sources whose text is unchanged take
-their object from the build of the checkout, so that it lasts seconds instead of minutes.
+The test copies the sources, adds an entry, builds and uses the operator in every form that the
+entry names. The build is the ordinary one, by CMake and ninja; but sources whose text is unchanged
+take their object from the build of the checkout, so that it lasts seconds instead of minutes.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ def configure_and_build(copy, build, cache):
     """Builds the copy; returns the names of the sources that went through the compiler."""
     launcher = f"{sys.executable};-S;{ROOT / 'tests/repo/reuse_object.py'}"
     kept = ("CMAKE_BUILD_TYPE", "CMAKE_CXX_COMPILER", "CMAKE_CXX_FLAGS", "CMAKE_MAKE_PROGRAM",
-            "FLAMBEAU_ONEDNN", "FLAMBEAU_SANITIZE", "FLAMBEAU_SIMD", "Python_EXECUTABLE")  # fmt: skip
+            "FLAMBEAU_ONEDNN", "FLAMBEAU_SANITIZE", "FLAMBEAU_SIMD",
+            "Python_EXECUTABLE")  # fmt: skip
     options = [f"-D{name}={cache[name]}" for name in kept if cache.get(name)]
     log = copy / "compiled.txt"
     environment = {

@@ -1,4 +1,4 @@
-"""The reference pages (`make docs`): every public operator, with all its parts, and true examples."""
+"""The reference pages (`make docs`): all public operators, with all parts and true examples."""
 
 from __future__ import annotations
 

@@ -68,7 +68,8 @@ class Function:
     @staticmethod
     def backward(ctx, *grad_outputs):
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
         )
 
     @classmethod
@@ -149,7 +150,8 @@ def _finish(ctx, saved, grads):
     extra = out[want:]
     if len(out) < want or any(g is not None for g in extra):
         raise RuntimeError(
-            f"function {ctx._function.__name__}Backward returned an incorrect number of gradients (expected {want}, got {len(out)})"
+            f"function {ctx._function.__name__}Backward returned an incorrect number of "
+            f"gradients (expected {want}, got {len(out)})"
         )
     return tuple(g for g, is_tensor in zip(out, ctx._is_tensor) if is_tensor)
 
