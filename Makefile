@@ -53,7 +53,7 @@ format: $(STAMP)
 	$(if $(CPP_FILES),$(BIN)/clang-format -i $(CPP_FILES))
 
 # The reference pages come from the operator table.
-docs: $(STAMP)
+docs: build
 	$(PY) tools/reference.py --out build/docs
 
 wheel: $(STAMP)
@@ -73,4 +73,4 @@ asan: $(STAMP)
 	  PYTHONPATH=build-asan/python PYTHONMALLOC=malloc $(PY) -m pytest tests/core $(PYTEST_ARGS)
 
 clean:
-	rm -rf build build-* dist demo_output python/flambeau/_C*.so python/flambeau/lib
+	rm -rf build build-* dist demo_output python/flambeau/_C*.so python/flambeau/_C.pyi python/flambeau/lib

@@ -1,28 +1,20 @@
-"""Emits the Python side: argument tables, METH_FASTCALL wrappers, method tables, type stubs."""
+"""Emits the Python side: argument tables, METH_FASTCALL wrappers, method tables."""
 
 from __future__ import annotations
 
+import inspect
+
 from . import cpp
-from .cpp import cpp_name
 from .ops import quoted
 
 KINDS = {
-    "Tensor": "Tensor", "Tensor?": "OptTensor", "Tensor[]": "TensorList", "Tensor?[]": "OptTensorList",
-    "Operand": "Operand", "Scalar": "Scalar", "Scalar?": "OptScalar", "int": "Int", "int?": "OptInt",
-    "int[]": "Ints", "int[]?": "OptInts", "float": "Float", "float?": "OptFloat", "bool": "Bool",
-    "bool?": "OptBool", "str": "Str", "str?": "OptStr", "dtype": "DType", "dtype?": "OptDType",
-    "device?": "OptDevice", "layout?": "OptLayout", "memory_format?": "OptMemoryFormat",
-    "Generator?": "OptGenerator", "pin?": "OptBool", "rg": "Bool",
-}  # fmt: skip
-
-STUBS = {
-    "Tensor": "Tensor", "Tensor?": "Tensor | None", "Tensor[]": "Sequence[Tensor]",
-    "Tensor?[]": "Sequence[Tensor | None]", "Operand": "Tensor | Number", "Scalar": "Number",
-    "Scalar?": "Number | None", "int": "int", "int?": "int | None", "int[]": "int | Sequence[int]",
-    "int[]?": "int | Sequence[int] | None", "float": "float", "float?": "float | None", "bool": "bool",
-    "bool?": "bool | None", "str": "str", "str?": "str | None", "dtype": "dtype", "dtype?": "dtype | None",
-    "device?": "Device", "layout?": "layout | None", "memory_format?": "memory_format | None",
-    "Generator?": "Generator | None", "pin?": "bool | None", "rg": "bool",
+    "Tensor": "Tensor", "Tensor?": "OptTensor", "Tensor[]": "TensorList",
+    "Tensor?[]": "OptTensorList", "Operand": "Operand", "Scalar": "Scalar",
+    "Scalar?": "OptScalar", "int": "Int", "int?": "OptInt", "int[]": "Ints", "int[]?": "OptInts",
+    "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "OptBool", "str": "Str",
+    "str?": "OptStr", "dtype": "DType", "dtype?": "OptDType", "device?": "OptDevice",
+    "layout?": "OptLayout", "memory_format?": "OptMemoryFormat", "Generator?": "OptGenerator",
+    "pin?": "OptBool", "rg": "Bool",
 }  # fmt: skip
 
 
@@ -38,7 +30,7 @@ def python_name(a):
 
 def group(ops):
     """Overloads by Python name, in table order."""
-    out = {}
+    out: dict[str, list] = {}
     for o in ops:
         out.setdefault(o.base, []).append(o)
     return out
@@ -99,14 +91,17 @@ def variadic(o):
 
 
 CONVERT = {
-    "Tensor": "as_tensor({0})", "OptTensor": "as_opt_tensor({0})", "TensorList": "as_tensor_list({0})",
-    "OptTensorList": "as_opt_tensor_list({0})", "Operand": "as_operand({0})", "Scalar": "as_scalar({0})",
-    "OptScalar": "as_opt<Scalar>({0}, as_scalar)", "Int": "as_int({0})", "OptInt": "as_opt<int64_t>({0}, as_int)",
-    "Float": "as_float({0})", "OptFloat": "as_opt<double>({0}, as_float)", "Bool": "as_bool({0})",
-    "OptBool": "as_opt<bool>({0}, as_bool)", "Str": "as_str({0})", "OptStr": "as_opt<std::string>({0}, as_str)",
-    "DType": "as_dtype({0})", "OptDType": "as_opt<DType>({0}, as_dtype)",
-    "OptDevice": "as_opt<Device>({0}, as_device)",
-    "OptMemoryFormat": "as_opt<MemoryFormat>({0}, as_memory_format)", "OptGenerator": "as_generator({0})",
+    "Tensor": "as_tensor({0})", "OptTensor": "as_opt_tensor({0})",
+    "TensorList": "as_tensor_list({0})", "OptTensorList": "as_opt_tensor_list({0})",
+    "Operand": "as_operand({0})", "Scalar": "as_scalar({0})",
+    "OptScalar": "as_opt<Scalar>({0}, as_scalar)", "Int": "as_int({0})",
+    "OptInt": "as_opt<int64_t>({0}, as_int)", "Float": "as_float({0})",
+    "OptFloat": "as_opt<double>({0}, as_float)", "Bool": "as_bool({0})",
+    "OptBool": "as_opt<bool>({0}, as_bool)", "Str": "as_str({0})",
+    "OptStr": "as_opt<std::string>({0}, as_str)", "DType": "as_dtype({0})",
+    "OptDType": "as_opt<DType>({0}, as_dtype)", "OptDevice": "as_opt<Device>({0}, as_device)",
+    "OptMemoryFormat": "as_opt<MemoryFormat>({0}, as_memory_format)",
+    "OptGenerator": "as_generator({0})",
 }  # fmt: skip
 
 
@@ -170,6 +165,9 @@ def call_case(o, suffix=""):
     return lines
 
 
+CALL_PARAMETERS = "PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kw"
+
+
 def wrapper(base, overloads, suffix=""):
     """`call_<name>(self, args, nargs, kwnames)` for all overloads of a name."""
     name = base + suffix
@@ -192,7 +190,7 @@ def wrapper(base, overloads, suffix=""):
     )
     lines.append(f'static Callable c_{name}{{"{name}", s_{name}, {len(overloads)}}};')
     lines += [
-        f"static PyObject* call_{name}(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kw) {{",
+        f"static PyObject* call_{name}({CALL_PARAMETERS}) {{",
         "try {",
         f"Bound b(c_{name}, self, args, n, kw);",
         "if (b.done) return b.result;",
@@ -205,7 +203,7 @@ def wrapper(base, overloads, suffix=""):
         "} catch (...) { return raise_python_error(); }",
         "return nullptr;",
         "}",
-        f"static PyObject* f_{name}(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kw) {{",
+        f"static PyObject* f_{name}({CALL_PARAMETERS.replace(' self', '')}) {{",
         f"return call_{name}(nullptr, args, n, kw);",
         "}",
     ]
@@ -253,7 +251,10 @@ def family_binding(family, ops):
             text = quoted(f"In-place form of {base}().")
             functions.append((base + "_", f"f_{base}_", text))
             methods.append((base + "_", f"call_{base}_", text))
-        for alias in {w for o in overloads for w in o.alias}:
+            module_level = any(o.has("function_") for o in changing)
+            if module_level:
+                public.append(base + "_")
+        for alias in dict.fromkeys(w for o in overloads for w in o.alias):
             if "." not in alias:
                 functions.append((alias, f"f_{base}", doc))
                 public.append(alias)
@@ -262,6 +263,8 @@ def family_binding(family, ops):
                 if changing:
                     methods.append((alias + "_", f"call_{base}_", quoted(f"Alias of {base}_().")))
                     functions.append((alias + "_", f"f_{base}_", quoted(f"Alias of {base}_().")))
+                    if module_level:
+                        public.append(alias + "_")
     flags = "METH_FASTCALL | METH_KEYWORDS"
     lines.append(f"PyMethodDef functions_{family}[] = {{")
     lines += [
@@ -300,7 +303,7 @@ def docstring(overloads):
             text += "\n\n" + o.doc
         if o.example:
             text += "\n\nExample::\n\n" + "\n".join(
-                "    " + line for line in o.example.strip().splitlines()
+                "    " + line for line in inspect.cleandoc(o.example).splitlines()
             )
     return text
 
@@ -314,7 +317,8 @@ def registry(families, ops):
         "namespace bind {",
     ]
     lines += [
-        f"extern PyMethodDef functions_{f}[], methods_{f}[]; extern const char* const public_{f}[]; "
+        f"extern PyMethodDef functions_{f}[], methods_{f}[]; "
+        f"extern const char* const public_{f}[]; "
         f"extern const OperatorSlot operators_{f}[];"
         for f in families
     ]
@@ -335,66 +339,3 @@ def registry(families, ops):
             "",
         ]
     )
-
-
-def stub(ops):
-    """The body of `_C.pyi`: functions of the `ops` namespace and methods of Tensor."""
-
-    def signature(o, method):
-        parts, star = ["self"] if method else [], False
-        for a in o.args:
-            if method and a.name == "self":
-                continue
-            if a.kwonly and not star:
-                parts.append("*")
-                star = True
-            parts.append(
-                f"{cpp_name(python_name(a)).replace('lambd', 'lambd')}: {STUBS.get(a.type, 'int | Sequence[int]')}"
-                + (" = ..." if a.default is not None else "")
-            )
-        if o.has("out"):
-            parts += ([] if star else ["*"]) + ["out: Tensor | tuple[Tensor, ...] | None = ..."]
-        returns = (
-            "Tensor"
-            if len(o.returns) == 1
-            else "tuple[" + ", ".join(["Tensor"] * len(o.returns)) + "]"
-        )
-        plain = {
-            "Tensor[]": "tuple[Tensor, ...]",
-            "bool": "bool",
-            "int": "int",
-            "Scalar": "Number",
-            "None": "None",
-            "dtype": "dtype",
-        }
-        returns = plain.get(o.returns[0].rstrip("!"), returns)
-        return f"({', '.join(parts)}) -> {returns}: ..."
-
-    head = [
-        "# Generated by opgen from the operator table.",
-        "from collections.abc import Sequence",
-        "from typing import Any",
-        "",
-        "Number = bool | int | float | complex",
-        "Device = Any",
-        "class dtype: ...",
-        "class layout: ...",
-        "class memory_format: ...",
-        "class Generator: ...",
-        "",
-        "class Tensor:",
-        "    def __getattr__(self, name: str) -> Any: ...",
-    ]
-    grouped = group(ops)
-    for base, overloads in grouped.items():
-        methods = [o for o in overloads if o.has("method")]
-        for o in methods:
-            mark = "    @overload\n" if len(methods) > 1 else ""
-            head.append(f"{mark}    def {base}{signature(o, True)}")
-    head += ["", "class ops:"]
-    for base, overloads in grouped.items():
-        for o in overloads:
-            mark = "    @overload\n" if len(overloads) > 1 else ""
-            head.append(f"{mark}    @staticmethod\n    def {base}{signature(o, False)}")
-    head[2] = "from typing import Any, overload"
-    return "\n".join([*head, "", "def __getattr__(name: str) -> Any: ...", ""])

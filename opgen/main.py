@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from opgen import bind, ops  # noqa: E402
+from opgen import bind, ops, stub  # noqa: E402
 
 
 def load(table):
@@ -75,7 +75,7 @@ def main():
     ]
     write(o.out / "sources.cmake", "\n".join([*lines, ""]))
     if o.stub:
-        write(o.stub, bind.stub(entries))
+        write(o.stub, stub.stub(entries))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ def declarations(family, ops):
         "namespace ops {",
     ]
     for o in ops:
-        lines.append(f"{return_type(o)} {o.name}({parameters(o, True)});  // {o.where}")
+        # no line numbers here: an edit above an entry would compile every file again
+        lines.append(f"{return_type(o)} {o.name}({parameters(o, True)});")
         if o.has("inplace"):
             lines.append(f"Tensor {o.name}_({parameters(o, True)});")
         if o.has("out"):
@@ -132,7 +133,7 @@ class Node:
         if "results" in names:
             gets = ", ".join(f"result{i}_.get(*this)" for i in range(len(self.o.returns)))
             lines.append(f"TensorList results{{{gets}}};")
-        for name, attr in attributes:
+        for name, attr in sorted(attributes):
             lines.append(f"const auto& {cpp_name(name)}_{attr} = saved_{cpp_name(name)}_{attr};")
         return lines
 
@@ -242,7 +243,7 @@ class Node:
         ]
 
     def read_results(self):
-        """Numbers of the results that formulas read: an output that none reads may change in place."""
+        """Numbers of the results that formulas read: one that none reads may change in place."""
         texts = " ".join(text for _, text in self.o.differentiable())
         if re.search(r"\bresults\b(?!\[)", texts):  # passed on as a whole
             first = 1 if "unread_output" in self.o.tags else 0
@@ -283,11 +284,13 @@ def dispatch(o):
     elif kind == "decomp":
         code, _, _ = cpp.emit(o.kernel.text)
         out.append(
-            f"namespace ops {{\n{return_type(o)} {o.name}({parameters(o)}) {{\n{autocast(o)}return {code};\n}}\n}}"
+            f"namespace ops {{\n{return_type(o)} {o.name}({parameters(o)}) {{\n"
+            f"{autocast(o)}return {code};\n}}\n}}"
         )
     if kind in ("decomp", "composite"):
         out.append(
-            f'static OpEntry e_{o.name}("{o.name}", {quoted(o.schema)}, "{o.family}", nullptr, nullptr);'
+            f'static OpEntry e_{o.name}("{o.name}", {quoted(o.schema)}, '
+            f'"{o.family}", nullptr, nullptr);'
         )
     if o.has("inplace"):
         out.append(inplace(o, node))
@@ -311,7 +314,8 @@ def pointwise_descriptor(o):
         for t in ("baseline", "avx2", "avx512")
     )
     return (
-        f'static const PointwiseOp k_{o.name}{{"{o.name}", DTypeRule::{RULES[o.dtype]}, {len(inputs)}, {len(params)}, '
+        f'static const PointwiseOp k_{o.name}{{"{o.name}", '
+        f"DTypeRule::{RULES[o.dtype]}, {len(inputs)}, {len(params)}, "
         f"{bools}, {alpha}, {cost}, {{{tables}}}}};"
     )
 
@@ -322,12 +326,16 @@ def signature_type(o):
 
 def entry(o):
     if o.kernel.kind == "pointwise":
-        k = f"static {return_type(o)} cpu_{o.name}({parameters(o)}) {{ return {pointwise_call(o, 'new')}; }}\n"
+        call = pointwise_call(o, "new")
+        k = f"static {return_type(o)} cpu_{o.name}({parameters(o)}) {{ return {call}; }}\n"
         target = f"cpu_{o.name}"
     else:
         k, target = "", f"kernels::{o.name}"
     cast = f"reinterpret_cast<void*>(static_cast<{signature_type(o)}>(&{target}))"
-    return f'{k}static OpEntry e_{o.name}("{o.name}", {quoted(o.schema)}, "{o.family}", {cast}, nullptr);'
+    return (
+        f'{k}static OpEntry e_{o.name}("{o.name}", {quoted(o.schema)}, '
+        f'"{o.family}", {cast}, nullptr);'
+    )
 
 
 def autocast(o):
@@ -341,7 +349,8 @@ def autocast(o):
         f"{cast}({cpp_name(a.name)})" if a.is_tensor else cpp_name(a.name) for a in passed(o)
     )
     return (
-        f"if (thread_state.autocast) [[unlikely]] {{\nScoped<bool> off(thread_state.autocast, false);\n"
+        "if (thread_state.autocast) [[unlikely]] {\n"
+        "Scoped<bool> off(thread_state.autocast, false);\n"
         f"return {o.name}({args});\n}}\n"
     )
 
@@ -517,7 +526,7 @@ def family_source(family, ops):
     return "\n".join([*lines, "}  // namespace flambeau", ""])
 
 
-# ---- pointwise loops, one source per family, compiled once per instruction set --------------------
+# ---- pointwise loops, one source per family, compiled once per instruction set -------------------
 
 COLUMNS = [
     ("bool", "b"),

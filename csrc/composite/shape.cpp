@@ -33,6 +33,8 @@ Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
 }
 
 Tensor unflatten(const Tensor& self, int64_t dim, const Dims& sizes) {
+  check(self.dim() > 0,
+        "unflatten: expected a tensor with dimensions, but got one of 0 dimensions");
   size_t d = size_t(wrap_dim(dim, self.dim()));
   check(!sizes.empty(), "unflatten: sizes must be non-empty");
   int64_t known = 1;

@@ -90,8 +90,8 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random", "serialization", "special",
-    "testing", "types", "utils", "version",
+    "amp", "backends", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random",
+    "serialization", "special", "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",

@@ -53,7 +53,7 @@ def einsum(*args):
         if len(args) % 2:
             equation += "->" + _subscripts(args[-1])
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = operands[0]
+        operands = tuple(operands[0])
     return ops._einsum(equation, list(operands))
 
 
@@ -68,7 +68,7 @@ def tensordot(a, b, dims=2, out=None):
     torch.Size([2, 5])
     """
     if isinstance(dims, Tensor):
-        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+        dims = dims.tolist() if dims.numel() > 1 else int(dims)
     if isinstance(dims, (list, tuple)):
         dims_a, dims_b = (list(d) if isinstance(d, (list, tuple)) else [d] for d in dims)
     else:
@@ -87,7 +87,7 @@ def tensordot(a, b, dims=2, out=None):
 def chain_matmul(*matrices, out=None):
     """Product of matrices; `linalg.multi_dot` is the newer name."""
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
-        matrices = matrices[0]
+        matrices = tuple(matrices[0])
     if len(matrices) == 1:
         return matrices[0]
     return ops.linalg_multi_dot(list(matrices), out=out)

@@ -14,7 +14,7 @@ def _is_array(data):
 
 
 def _from_array(data):
-    """A tensor that shares memory with a NumPy array (or scalar), or a copy where that is impossible."""
+    """A tensor on the memory of a NumPy array (or scalar), or a copy where that is impossible."""
     import numpy
 
     array = numpy.asarray(data)
@@ -27,7 +27,8 @@ def _from_array(data):
         array = array.astype(wider)
     if array.dtype.kind in "OUSMm":
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{array.dtype.name}_. The only supported types are: float64, "
+            f"can't convert np.ndarray of type numpy.{array.dtype.name}_. The only supported "
+            "types are: float64, "
             "float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
         )
     if not array.dtype.isnative:
@@ -47,12 +48,15 @@ def from_numpy(ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not "
+            "currently supported. (You can probably work around this by making a copy of your "
+            "array with array.copy().)"
         )
     if not ndarray.flags.writeable:
         warnings.warn(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors: writing to the "
+            "The given NumPy array is not writable, and PyTorch does not support non-writable "
+            "tensors: writing to the "
             "tensor would write to the array. Copied instead.",
             stacklevel=2,
         )
@@ -103,8 +107,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     """
     if isinstance(data, Tensor):
         warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than "
+            "torch.tensor(sourceTensor).",
             UserWarning,
             stacklevel=2,
         )
@@ -142,17 +148,20 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         raise ValueError("both buffer length (0) and count (-1) must not be 0")
     if offset < 0 or offset >= len(view):
         raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(view)} bytes) minus 1"
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({len(view)} bytes) minus 1"
         )
     if count < 0:
         if (len(view) - offset) % size:
             raise ValueError(
-                f"buffer length ({len(view) - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+                f"buffer length ({len(view) - offset} bytes) after offset ({offset} bytes) must "
+                f"be a multiple of element size ({size})"
             )
         count = (len(view) - offset) // size
     if offset + count * size > len(view):
         raise ValueError(
-            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({len(view)} bytes)"
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) "
+            f"must not be greater than actual buffer length ({len(view)} bytes)"
         )
     out = _C._from_buffer(view[offset : offset + count * size]).view(dtype)
     return out.requires_grad_(True) if requires_grad else out

@@ -15,6 +15,8 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_tensors",
     "cartesian_prod",
+    "detach_",
+    "embedding_renorm_",
     "get_default_device",
     "get_rng_state",
     "initial_seed",
@@ -65,9 +67,42 @@ def is_nonzero(input):
     """Truth of a one-element tensor."""
     if input.numel() != 1:
         raise RuntimeError(
-            f"Boolean value of Tensor with {'no values' if not input.numel() else 'more than one value'} is ambiguous"
+            "Boolean value of Tensor with "
+            f"{'no values' if not input.numel() else 'more than one value'} is ambiguous"
         )
     return bool(input)
+
+
+def detach_(input):
+    """Takes the tensor itself out of its graph; it becomes a leaf without gradient."""
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"detach_(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    return input.detach_()
+
+
+def embedding_renorm_(input, indices, max_norm, norm_type):
+    """Scales, in place, the rows that ``indices`` names to a norm of at most ``max_norm``.
+
+    >>> flambeau.embedding_renorm_(flambeau.tensor([[3.0, 4.0]]), flambeau.tensor([0]), 1.0, 2.0)
+    tensor([[0.6000, 0.8000]])
+    """
+    if input.dim() != 2:
+        raise RuntimeError(
+            "embedding_renorm_: Expected 2-dimensional tensor, but got "
+            f"{input.dim()}-dimensional tensor for argument 'input'"
+        )
+    if indices.dtype not in (_C.int64, _C.int32):
+        raise RuntimeError(
+            "embedding_renorm_: Expected tensor for argument 'indices' to have one of the "
+            f"following scalar types: Long, Int; but got {indices.dtype}"
+        )
+    indices = indices.reshape(-1)
+    rows = input.detach().index_select(0, indices)
+    norms = rows.norm(norm_type, 1, keepdim=True)
+    factor = ops.where(norms > max_norm, max_norm / (norms + 1e-7), ops.ones_like(norms))
+    return input.index_copy_(0, indices.long(), rows * factor)
 
 
 def numel(input):
@@ -89,7 +124,7 @@ def typename(obj):
 
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes broadcast to."""
-    out = ()
+    out: tuple[int, ...] = ()
     for shape in shapes:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         n = max(len(out), len(shape))
@@ -114,27 +149,27 @@ def broadcast_tensors(*tensors):
 
 def meshgrid(*tensors, indexing=None):
     """Coordinate grids of 0-d or 1-d tensors; ``indexing`` "ij" or "xy"."""
-    tensors = _tensors(tensors)
-    if not tensors:
+    given = _tensors(tensors)
+    if not given:
         raise ValueError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
-    for t in tensors:
+    for t in given:
         if t.dim() > 1:
             raise RuntimeError(
                 f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t.dim()}D"
             )
-        if t.dtype != tensors[0].dtype:
+        if t.dtype != given[0].dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
-    swap = indexing == "xy" and len(tensors) >= 2
+    swap = indexing == "xy" and len(given) >= 2
     if swap:
-        tensors[0], tensors[1] = tensors[1], tensors[0]
-    shape = [t.numel() for t in tensors]
+        given[0], given[1] = given[1], given[0]
+    shape = [t.numel() for t in given]
     grids = [
         t.reshape([-1 if i == k else 1 for i in range(len(shape))]).expand(shape)
-        for k, t in enumerate(tensors)
+        for k, t in enumerate(given)
     ]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
@@ -183,7 +218,8 @@ def block_diag(*tensors):
     for i, p in enumerate(parts):
         if p.dim() > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {p.dim()} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
+                f"{p.dim()} dimensions"
             )
     if not parts:
         return ops.empty((1, 0))
@@ -195,7 +231,7 @@ def block_diag(*tensors):
     return ops.cat(rows)
 
 
-# ---- random state ----------------------------------------------------------------------------------
+# ---- random state --------------------------------------------------------------------------------
 
 
 def manual_seed(seed):
@@ -223,7 +259,7 @@ def set_rng_state(new_state):
     _C.default_generator.set_state(new_state)
 
 
-# ---- global switches ---------------------------------------------------------------------------------
+# ---- global switches -----------------------------------------------------------------------------
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):

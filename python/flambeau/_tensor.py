@@ -108,7 +108,8 @@ def numpy(self, *, force=False):
         )
     if self.dtype is _C.bfloat16:
         raise TypeError(
-            "Got unsupported ScalarType BFloat16: NumPy has no such type; convert with .float() first"
+            "Got unsupported ScalarType BFloat16: NumPy has no such type; convert with .float() "
+            "first"
         )
     if self.is_meta:
         raise TypeError("can't convert meta device type tensor to numpy: it has no data")
@@ -155,9 +156,10 @@ def type(self, dtype=None, non_blocking=False, **kwargs):
 
 
 _LEGACY_NAMES = {
-    _C.float32: "FloatTensor", _C.float64: "DoubleTensor", _C.float16: "HalfTensor", _C.bfloat16: "BFloat16Tensor",
-    _C.uint8: "ByteTensor", _C.int8: "CharTensor", _C.int16: "ShortTensor", _C.int32: "IntTensor", _C.int64: "LongTensor",
-    _C.bool: "BoolTensor", _C.complex64: "ComplexFloatTensor", _C.complex128: "ComplexDoubleTensor",
+    _C.float32: "FloatTensor", _C.float64: "DoubleTensor", _C.float16: "HalfTensor",
+    _C.bfloat16: "BFloat16Tensor", _C.uint8: "ByteTensor", _C.int8: "CharTensor",
+    _C.int16: "ShortTensor", _C.int32: "IntTensor", _C.int64: "LongTensor", _C.bool: "BoolTensor",
+    _C.complex64: "ComplexFloatTensor", _C.complex128: "ComplexDoubleTensor",
 }  # fmt: skip
 
 _type = __builtins__["type"] if isinstance(__builtins__, dict) else __builtins__.type
@@ -313,6 +315,15 @@ def as_subclass(self, cls):
         if not self.requires_grad
         else _C._make_subclass(cls, self, self.requires_grad)
     )
+
+
+def _rebuild_from_type_v2(function, kind, args, state):
+    """PyTorch's plain pickles name this for tensors of subclasses or with attributes."""
+    t = function(*args)
+    if _type(t) is not kind:
+        t = t.as_subclass(kind)
+    t.__dict__.update(state)
+    return t
 
 
 def _disabled_torch_function_impl(cls, func, types, args=(), kwargs=None):

@@ -23,7 +23,7 @@ def has_torch_function_variadic(*args):
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
     """Calls the overrides of ``relevant_args``, subclasses first, until one answers."""
-    order = []
+    order: list = []
     for a in relevant_args:
         if not _C._has_torch_function(a) or any(type(a) is type(b) for b in order):
             continue
@@ -36,7 +36,8 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
             return result
     names = [f"{t.__module__}.{t.__qualname__}" for t in types]
     raise TypeError(
-        f"no implementation found for '{public_api.__name__}' on types that implement __torch_function__: {names}"
+        f"no implementation found for '{public_api.__name__}' on types that implement "
+        f"__torch_function__: {names}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Softmax, normalisation and losses against their definitions in NumPy, and derivatives to second order."""
+"""Softmax, normalisation and losses against definitions in NumPy; derivatives to second order."""
 
 import numpy as np
 import pytest

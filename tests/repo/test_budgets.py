@@ -58,7 +58,7 @@ def test_files_are_short():
     long = {}
     for path in sources(".py", ".cpp", ".h", ".pyi"):
         lines = path.read_text().count("\n")
-        if lines > FILE_LINES:
+        if lines > FILE_LINES and path.name != "_C.pyi":  # generated
             long[str(path.relative_to(ROOT))] = lines
     assert not long, f"split by noun: {long}"
 

@@ -128,6 +128,8 @@ def layer_of(module):
         return "methods"
     if parts[0] in ("_alias", "_alias_metadata", "_info"):
         return "cli"
+    if parts[0] == "_utils":
+        return "serialization"
     if parts[0] in PYTHON_LAYERS or parts[0] in EVERYTHING:
         return parts[0]
     return "base" if parts[0].startswith("_") else "facade"

@@ -6,6 +6,7 @@ from .samples import binary, unary
 from .table import decomp, op, pointwise
 
 BOTH = "function inplace"
+MODULE = BOTH + " function_"
 
 op(
     "relu(Tensor self) -> Tensor",
@@ -14,7 +15,7 @@ op(
     grad={"self": "threshold_backward(grad, result, 0)"},
     samples=unary(),
     ref="numpy.maximum(self, 0)",
-    forms="function method inplace",
+    forms="function method inplace function_",
     doc="The larger of each element and zero.",
 )
 op(
@@ -29,10 +30,14 @@ op(
 op(
     "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     kernel=pointwise("value if x <= threshold else x"),
+    example="""
+        >>> flambeau.threshold(flambeau.tensor([0.5, 1.5]), 1.0, -1.0)
+        tensor([-1.0000,  1.5000])
+    """,
     on="if",
     grad={"self": "threshold_backward(grad, self, threshold)"},
     samples=[],
-    forms=BOTH,
+    forms=MODULE,
     doc="``value`` where an element does not exceed ``threshold``.",
 )
 op(
@@ -104,14 +109,14 @@ op(
         "elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1)"
     ),
     samples=unary(),
-    forms=BOTH,
+    forms=MODULE,
     doc="Self-normalising linear unit (Klambauer et al. 2017).",
 )
 op(
     "celu(Tensor self, Scalar alpha=1) -> Tensor",
     kernel=decomp("celu_of(self, alpha)"),
     samples=unary(),
-    forms=BOTH,
+    forms=MODULE,
     doc="Continuously differentiable exponential linear unit.",
 )
 op(
@@ -251,6 +256,10 @@ op(
 op(
     "prelu(Tensor self, Tensor weight) -> Tensor",
     kernel=decomp("prelu_of(self, weight)"),
+    example="""
+        >>> flambeau.prelu(flambeau.tensor([-2.0, 3.0]), flambeau.tensor([0.25]))
+        tensor([-0.5000,  3.0000])
+    """,
     samples=[],
     forms="function method",
     doc="Negative elements times a learned slope, one for all or one a channel.",
@@ -270,6 +279,10 @@ op(
 op(
     "glu(Tensor self, int dim=-1) -> Tensor",
     kernel=decomp("glu_of(self, dim)"),
+    example="""
+        >>> flambeau.nn.functional.glu(flambeau.tensor([1.0, 2.0, 0.0, 1.0]))
+        tensor([0.5000, 1.4621])
+    """,
     samples=[],
     forms="",
     doc="First half along ``dim`` times the sigmoid of the second.",

@@ -6,6 +6,8 @@ from .samples import binary, ternary, unary
 from .table import decomp, op, pointwise
 
 ALL = "function method inplace out"
+# `function_`: PyTorch has the in-place form as a function of the module as well.
+MODULE = ALL + " function_"
 
 
 def elementary(
@@ -20,6 +22,7 @@ def elementary(
     ref=None,
     alias="",
     cost=16,
+    forms=MODULE,
     doc="",
 ):
     """A function of one argument; integers give the default float dtype."""
@@ -31,7 +34,7 @@ def elementary(
         grad={"self": grad} if grad else {},
         samples=unary(low, high),
         ref=ref or f"numpy.{name}(self)",
-        forms=ALL,
+        forms=forms,
         alias=alias,
         tags=f"cost:{cost}",
         doc=doc,
@@ -180,7 +183,7 @@ op(
     grad={"self": "-grad"},
     samples=unary(),
     ref="-self",
-    forms=ALL + " operator:neg",
+    forms=MODULE + " operator:neg",
     alias="negative",
     doc="The negative.",
 )
@@ -192,7 +195,7 @@ op(
     grad={"self": "-grad * conj(result * result)"},
     samples=unary(0.5, 3),
     ref="1 / self",
-    forms=ALL,
+    forms=MODULE,
     doc="One over each element.",
 )
 op(
@@ -203,7 +206,7 @@ op(
     grad={"self": "grad * sgn(self)"},
     samples=unary(),
     ref="numpy.abs(self)",
-    forms=ALL + " operator:abs",
+    forms=MODULE + " operator:abs",
     alias="absolute",
     doc="Absolute value; of a complex number, its real magnitude.",
 )
@@ -232,7 +235,7 @@ op(
     kernel=decomp("square_of(self)"),
     samples=unary(),
     ref="self * self",
-    forms=ALL,
+    forms=MODULE,
     doc="Each element times itself; booleans count as integers.",
 )
 op(
@@ -336,7 +339,7 @@ for _name in ("floor", "ceil", "trunc"):
         grad={"self": "zeros_like(grad)"},
         samples=unary(),
         ref=f"numpy.{_name}(self)",
-        forms=ALL,
+        forms=MODULE,
         alias="fix" if _name == "trunc" else "",
         doc={
             "floor": "Largest integer not above.",
@@ -351,14 +354,14 @@ op(
     grad={"self": "zeros_like(grad)"},
     samples=unary(),
     ref="numpy.round(self)",
-    forms=ALL,
+    forms=MODULE,
     alias="special.round",
     doc="Nearest integer, halves to even.",
 )
 op(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     kernel=decomp("round_to(self, decimals)"),
-    forms=ALL,
+    forms=MODULE,
 )
 op(
     "frac(Tensor self) -> Tensor",
@@ -367,7 +370,7 @@ op(
     grad={"self": "grad"},
     samples=unary(),
     ref="self - numpy.trunc(self)",
-    forms=ALL,
+    forms=MODULE,
     doc="The fractional part, with the sign of the element.",
 )
 
@@ -584,6 +587,7 @@ elementary(
     alias="special.erfinv",
     cost=40,
     doc="Inverse of the error function.",
+    forms=ALL,
 )
 elementary(
     "lgamma",
@@ -595,6 +599,7 @@ elementary(
     alias="special.gammaln",
     cost=60,
     doc="Logarithm of the absolute gamma function.",
+    forms=ALL,
 )
 elementary(
     "digamma",
@@ -606,6 +611,7 @@ elementary(
     alias="special.digamma special.psi",
     cost=60,
     doc="Derivative of lgamma.",
+    forms=ALL,
 )
 elementary(
     "sinc",
@@ -644,7 +650,7 @@ op(
     grad={"self": "grad * masked_log(self, other)", "other": "grad * self / other"},
     samples=binary(low=0.3),
     ref="scipy.special.xlogy(self, other)",
-    forms=ALL,
+    forms=MODULE,
     alias="special.xlogy",
     doc="``input * log(other)``, zero where ``input`` is zero.",
 )
@@ -675,7 +681,7 @@ op(
     kernel=decomp("logit_of(self, eps)"),
     samples=unary(0.1, 0.9),
     ref="numpy.log(self / (1 - self))",
-    forms=ALL,
+    forms=MODULE,
     alias="special.logit",
     doc="``log(input / (1 - input))``, the argument clamped to [eps, 1 - eps] when given.",
 )
@@ -713,7 +719,7 @@ op(
     kernel=decomp("replace_nonfinite(self, nan, posinf, neginf)"),
     samples=unary(),
     ref="numpy.nan_to_num(self)",
-    forms=ALL,
+    forms=MODULE,
     doc="Replaces NaN (by zero) and infinities (by the largest finite numbers).",
 )
 op(

@@ -6,6 +6,7 @@ from .samples import binary, unary
 from .table import decomp, op, pointwise
 
 ALL = "function method inplace out"
+MODULE = ALL + " function_"
 
 # ---- complex ---------------------------------------------------------------------------------------
 op(
@@ -15,7 +16,7 @@ op(
     grad={"self": "conj(grad)"},
     samples=unary(),
     ref="numpy.conj(self)",
-    forms="function method inplace out",
+    forms="function method inplace function_ out",
     doc="Complex conjugate, computed at once.",
 )
 op(
@@ -64,6 +65,10 @@ op(
 op(
     "bitwise_left_shift(Tensor self, Operand other) -> Tensor",
     kernel=pointwise("shift_left(x, y)"),
+    example="""
+        >>> flambeau.bitwise_left_shift(flambeau.tensor([1, 3]), 2)
+        tensor([ 4, 12])
+    """,
     on="i",
     samples=[],
     forms=ALL + " operator:<< iop:<<",
@@ -72,6 +77,10 @@ op(
 op(
     "bitwise_right_shift(Tensor self, Operand other) -> Tensor",
     kernel=pointwise("shift_right(x, y)"),
+    example="""
+        >>> flambeau.bitwise_right_shift(flambeau.tensor([8, -8]), 2)
+        tensor([ 2, -2])
+    """,
     on="i",
     samples=[],
     forms=ALL + " operator:>> iop:>>",
@@ -84,6 +93,6 @@ for _name in ("gcd", "lcm"):
         on="i",
         samples=binary(integers=True),
         ref=f"numpy.{_name}(self, other)",
-        forms=ALL,
+        forms=MODULE,
         doc="Greatest common divisor." if _name == "gcd" else "Least common multiple.",
     )

@@ -6,6 +6,7 @@ from .samples import binary, scalar_binary, unary
 from .table import decomp, op, pointwise
 
 ALL = "function method inplace out"
+MODULE = ALL + " function_"
 
 for _name, _alias, _symbol, _on in (
     ("eq", "", "==", "bifc"),
@@ -122,6 +123,11 @@ op(
 op(
     "where(Tensor condition, Operand self, Operand other) -> Tensor",
     kernel=decomp("_where(as_condition(condition), self, other)"),
+    example="""
+        >>> x = flambeau.tensor([-1.0, 2.0])
+        >>> flambeau.where(x > 0, x, 0.0)
+        tensor([0., 2.])
+    """,
     forms="function out",
     samples=[],
     doc="Elements of ``input`` where ``condition``, of ``other`` elsewhere.",
@@ -197,7 +203,7 @@ op(
 op(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     kernel=decomp("clamp_tensors(self, min, max)"),
-    forms=ALL,
+    forms=MODULE,
     alias="clip",
     samples=[],
 )
@@ -205,7 +211,7 @@ op(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     kernel=decomp("clamp_numbers(self, min, max)"),
     samples=scalar_binary(),
-    forms=ALL,
+    forms=MODULE,
     alias="clip",
     doc="Limits elements to [min, max].",
 )
@@ -216,7 +222,7 @@ op(
     grad={"self": "masked(grad, ge(self, min))", "min": "masked(grad, lt(self, min))"},
     samples=binary(),
     ref="numpy.maximum(self, min)",
-    forms=ALL,
+    forms=MODULE,
     doc="Limits elements from below.",
 )
 op(
@@ -226,7 +232,7 @@ op(
     grad={"self": "masked(grad, le(self, max))", "max": "masked(grad, gt(self, max))"},
     samples=binary(),
     ref="numpy.minimum(self, max)",
-    forms=ALL,
+    forms=MODULE,
     doc="Limits elements from above.",
 )
 op(

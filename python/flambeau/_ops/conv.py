@@ -47,6 +47,11 @@ op(
 op(
     "convolution(Tensor self, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
     kernel=composite,
+    example="""
+        >>> x, w = flambeau.arange(4.0).reshape(1, 1, 4), flambeau.ones(1, 1, 2)
+        >>> flambeau.convolution(x, w, None, [1], [0], [1], False, [0], 1)
+        tensor([[[1., 3., 5.]]])
+    """,
     forms="function",
     doc="Cross-correlation with a bank of filters, or its transpose.",
 )

@@ -21,19 +21,34 @@ def factory(name, arguments, kernel="native", **fields):
 op(
     f"empty(int[] size, {LIKE}) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.empty(2, 3).shape
+        torch.Size([2, 3])
+    """,
     forms="function out",
     doc="Uninitialised tensor.",
 )
 op(
     f"empty_strided(int[] size, int[] stride, {FACTORY}) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """,
     forms="function",
     doc="Uninitialised tensor with the given strides.",
 )
-factory("zeros", "int[] size", doc="Tensor of zeros.")
-factory("ones", "int[] size", doc="Tensor of ones.")
 factory(
-    "full", "int[] size, Scalar fill_value", doc="Tensor of one value; its dtype follows the value."
+    "zeros", "int[] size", doc="Tensor of zeros.", example=">>> flambeau.zeros(2)\ntensor([0., 0.])"
+)
+factory(
+    "ones", "int[] size", doc="Tensor of ones.", example=">>> flambeau.ones(2)\ntensor([1., 1.])"
+)
+factory(
+    "full",
+    "int[] size, Scalar fill_value",
+    doc="Tensor of one value; its dtype follows the value.",
+    example=">>> flambeau.full((2,), 7)\ntensor([7, 7])",
 )
 for _name, _doc in (("empty", "uninitialised"), ("zeros", "of zeros"), ("ones", "of ones")):
     op(
@@ -41,36 +56,66 @@ for _name, _doc in (("empty", "uninitialised"), ("zeros", "of zeros"), ("ones", 
         kernel=native,
         forms="function",
         doc=f"Tensor {_doc} with the shape, dtype and layout of ``input``.",
+        example=f">>> flambeau.{_name}_like(flambeau.zeros(2, dtype=flambeau.int64)).dtype\ntorch.int64",
     )
 op(
     f"full_like(Tensor self, Scalar fill_value, {LIKE}) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.full_like(flambeau.ones(2), 7)
+        tensor([7., 7.])
+    """,
     forms="function",
     doc="Tensor of one value with the shape, dtype and layout of ``input``.",
 )
 op(
     f"new_empty(Tensor self, int[] size, {FACTORY}) -> Tensor",
     kernel=decomp("empty(size, dtype_or(dtype, self), device_or(device, self), None)"),
+    doc="An uninitialised tensor of this one's dtype and device.",
+    example="""
+        >>> flambeau.ones(1).new_empty(2, 3).shape
+        torch.Size([2, 3])
+    """,
     forms="method",
 )
 op(
     f"new_zeros(Tensor self, int[] size, {FACTORY}) -> Tensor",
     kernel=decomp("zeros(size, dtype_or(dtype, self), device_or(device, self))"),
+    doc="Zeros of this tensor's dtype and device.",
+    example="""
+        >>> flambeau.tensor([1]).new_zeros(2)
+        tensor([0, 0])
+    """,
     forms="method",
 )
 op(
     f"new_ones(Tensor self, int[] size, {FACTORY}) -> Tensor",
     kernel=decomp("ones(size, dtype_or(dtype, self), device_or(device, self))"),
+    doc="Ones of this tensor's dtype and device.",
+    example="""
+        >>> flambeau.tensor([1]).new_ones(2)
+        tensor([1, 1])
+    """,
     forms="method",
 )
 op(
     f"new_full(Tensor self, int[] size, Scalar fill_value, {FACTORY}) -> Tensor",
     kernel=decomp("full(size, fill_value, dtype_or(dtype, self), device_or(device, self))"),
+    doc="A tensor of one value, of this tensor's dtype and device.",
+    example="""
+        >>> flambeau.tensor([1]).new_full((2,), 7)
+        tensor([7, 7])
+    """,
     forms="method",
 )
 op(
     f"new_empty_strided(Tensor self, int[] size, int[] stride, {FACTORY}) -> Tensor",
     kernel=decomp("empty_strided(size, stride, dtype_or(dtype, self), device_or(device, self))"),
+    doc="An uninitialised tensor with given strides, of this one's dtype and device.",
+    example="""
+        >>> flambeau.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """,
     forms="method",
 )
 
@@ -90,40 +135,75 @@ op(
 op(
     f"range(Scalar start=0, Scalar end=0, Scalar step=1, {FACTORY}) -> Tensor",
     kernel=native,
+    doc="Values from ``start`` to ``end``, both included. Deprecated: `arange` leaves the end out.",
+    example="""
+        >>> flambeau.range(1, 3)
+        tensor([1., 2., 3.])
+    """,
     forms="function out",
     tags="deprecated",
 )
 op(
     f"linspace(Operand start, Operand end, int steps, {FACTORY}) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """,
     forms="function out",
     doc="``steps`` numbers from ``start`` to ``end``, both included.",
 )
 op(
     f"logspace(Operand start, Operand end, int steps, float base=10.0, {FACTORY}) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """,
     forms="function out",
     doc="``base`` to the power of linspace.",
 )
 op(
     f"eye(int n, int? m=None, {FACTORY}) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.eye(2, 3)
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """,
     forms="function out",
     doc="Ones on the diagonal.",
 )
 op(
     f"tril_indices(int row, int col, int offset=0, {FACTORY}) -> Tensor",
     kernel=native,
+    doc="Row and column numbers of the lower triangle of a matrix.",
+    example="""
+        >>> flambeau.tril_indices(2, 2)
+        tensor([[0, 1, 1],
+                [0, 0, 1]])
+    """,
     forms="function",
 )
 op(
     f"triu_indices(int row, int col, int offset=0, {FACTORY}) -> Tensor",
     kernel=native,
+    doc="Row and column numbers of the upper triangle of a matrix.",
+    example="""
+        >>> flambeau.triu_indices(2, 2)
+        tensor([[0, 0, 1],
+                [0, 1, 1]])
+    """,
     forms="function",
 )
 op(
     f"scalar_tensor(Scalar s, {FACTORY}) -> Tensor",
     kernel=decomp("full((), s, dtype_or_default(dtype), device)"),
+    doc="A 0-d tensor of a number, in the default float dtype.",
+    example="""
+        >>> flambeau.scalar_tensor(2.5)
+        tensor(2.5000)
+    """,
     forms="function",
 )
 
@@ -146,6 +226,10 @@ op(
 op(
     "copy_(Tensor! self, Tensor src, bool non_blocking=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.zeros(2).copy_(flambeau.tensor([1, 2]))
+        tensor([1., 2.])
+    """,
     grad={"self": "zeros_like(grad, None, None, None)", "src": "grad"},
     tags="any_device",
     forms="method",
@@ -154,6 +238,10 @@ op(
 op(
     "fill_(Tensor! self, Operand value) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.zeros(2).fill_(3)
+        tensor([3., 3.])
+    """,
     grad={"self": "zeros_like(grad, None, None, None)", "value": "sum_to_size(grad, ())"},
     forms="function method",
     doc="Every element set to ``value``.",
@@ -161,10 +249,20 @@ op(
 op(
     "fill(Tensor self, Operand value) -> Tensor",
     kernel=decomp("filled(self, value)"),
+    doc="A tensor of this one's shape and dtype with one value.",
     forms="function",
     samples=[(T(2, 3), 2.0)],
 )
-op("zero_(Tensor! self) -> Tensor", kernel=decomp("fill_(self, 0)"), forms="function method")
+op(
+    "zero_(Tensor! self) -> Tensor",
+    kernel=decomp("fill_(self, 0)"),
+    doc="Sets all elements to zero.",
+    example="""
+        >>> flambeau.ones(2).zero_()
+        tensor([0., 0.])
+    """,
+    forms="function method",
+)
 op(
     "zero(Tensor self) -> Tensor",
     kernel=decomp("filled(self, 0)"),
@@ -174,6 +272,12 @@ op(
 op(
     "fill_diagonal_(Tensor! self, Scalar fill_value, bool wrap=False) -> Tensor",
     kernel=native,
+    doc="Sets the main diagonal to a value; with ``wrap`` it starts anew below a tall matrix.",
+    example="""
+        >>> flambeau.zeros(2, 2).fill_diagonal_(1)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """,
     grad={"self": "fill_diagonal_(clone(grad, None), 0, wrap)"},
     forms="method",
 )
@@ -187,6 +291,10 @@ op(
 op(
     "to(Tensor self, dtype? dtype=None, bool non_blocking=False, bool copy=False, *, memory_format? memory_format=None) -> Tensor",
     kernel=decomp("converted(self, dtype, None, copy, memory_format)"),
+    example="""
+        >>> flambeau.tensor([1.5, -2.5]).to(flambeau.int64)
+        tensor([ 1, -2])
+    """,
     forms="method",
     doc="Another dtype, device or layout; the tensor itself when nothing changes and ``copy`` is false.",
 )
@@ -203,6 +311,11 @@ op(
 op(
     "type_as(Tensor self, Tensor other) -> Tensor",
     kernel=decomp("converted(self, dtype_of(other), None, False, None)"),
+    doc="The tensor in the dtype of ``other``.",
+    example="""
+        >>> flambeau.tensor([1.5]).type_as(flambeau.tensor([1]))
+        tensor([1])
+    """,
     forms="method",
 )
 for _name, _dtype in (
@@ -219,11 +332,20 @@ for _name, _dtype in (
 op(
     "cpu(Tensor self, memory_format? memory_format=None) -> Tensor",
     kernel=decomp('converted(self, None, device_named("cpu"), False, memory_format)'),
+    doc="The tensor on the cpu; itself if it is there.",
+    example="""
+        >>> flambeau.ones(2).cpu()
+        tensor([1., 1.])
+    """,
     forms="method",
 )
 op(
     "item(Tensor self) -> Scalar",
     kernel=composite,
+    example="""
+        >>> flambeau.tensor([2.5]).item()
+        2.5
+    """,
     forms="method",
     doc="The one element as a Python number.",
 )
@@ -261,10 +383,11 @@ op(
     forms="function out",
     doc="Tensors joined along a new dimension.",
 )
-for _name, _d in (("hstack", 1), ("vstack", 0), ("dstack", 2)):
+for _name, _d, _way in (("hstack", 1, "columns"), ("vstack", 0, "rows"), ("dstack", 2, "depth")):
     op(
         f"{_name}(Tensor[] tensors) -> Tensor",
         kernel=decomp(f"axis_stack(tensors, {_d})"),
+        doc=f"Tensors joined along their {_way}, with dimensions added where they have too few.",
         forms="function out",
         alias="row_stack" if _name == "vstack" else "",
         samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)],)],
@@ -272,6 +395,7 @@ for _name, _d in (("hstack", 1), ("vstack", 0), ("dstack", 2)):
 op(
     "column_stack(Tensor[] tensors) -> Tensor",
     kernel=decomp("stack_columns(tensors)"),
+    doc="Tensors side by side as columns of a matrix; 1-d tensors are single columns.",
     forms="function out",
     samples=[([T(2), T(2)],)],
 )
@@ -301,12 +425,14 @@ op(
 op(
     "fliplr(Tensor self) -> Tensor",
     kernel=decomp("flip_axis(self, 1)"),
+    doc="The columns in reverse order.",
     forms=FM,
     samples=[(T(2, 3),)],
 )
 op(
     "flipud(Tensor self) -> Tensor",
     kernel=decomp("flip_axis(self, 0)"),
+    doc="The rows in reverse order.",
     forms=FM,
     samples=[(T(2, 3),)],
 )
@@ -321,6 +447,7 @@ op(
 op(
     "rot90(Tensor self, int k=1, int[] dims=(0, 1)) -> Tensor",
     kernel=composite,
+    doc="A plane of two dimensions turned ``k`` times by 90 degrees, from the first towards the second.",
     samples=[(T(2, 3),), (T(2, 3), -1)],
     forms=FM,
 )
@@ -358,6 +485,7 @@ op(
 op(
     "diagflat(Tensor self, int offset=0) -> Tensor",
     kernel=decomp("diag(ravel(self), offset)"),
+    doc="A matrix with the elements of the tensor, whatever its shape, on a diagonal.",
     forms=FM,
     samples=[(T(2, 2),)],
 )
@@ -378,6 +506,10 @@ op(
 op(
     "result_type(Operand tensor1, Operand tensor2) -> dtype",
     kernel=composite,
+    example="""
+        >>> flambeau.result_type(flambeau.tensor([1]), 1.5)
+        torch.float32
+    """,
     forms="function",
     doc="The dtype that an operation on both would give.",
 )

@@ -19,6 +19,10 @@ op(
 op(
     "index_put_(Tensor! self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.zeros(3).index_put_((flambeau.tensor([1]),), flambeau.tensor(5.0))
+        tensor([0., 5., 0.])
+    """,
     grad={
         "self": "grad if accumulate else index_put_(clone(grad, None), indices, zeros((), values.dtype, None), False)",
         "values": "index(grad, indices)",
@@ -30,11 +34,22 @@ op(
 op(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     kernel=decomp("index_put_(clone(self, None), indices, values, accumulate)"),
+    doc="A copy with ``values`` at the indexed positions; with ``accumulate`` they are added.",
+    example="""
+        >>> flambeau.zeros(3).index_put((flambeau.tensor([1]),), flambeau.tensor(5.0))
+        tensor([0., 5., 0.])
+    """,
     forms=FM,
 )
 op(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     kernel=native,
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.index_select(0, flambeau.tensor([1, 1]))
+        tensor([[3., 4.],
+                [3., 4.]])
+    """,
     grad={"self": "index_add(zeros(self.shape, self.dtype, None), dim, index, grad, 1)"},
     forms=FM + " out",
     doc="Entries ``index`` of a dimension.",
@@ -42,6 +57,10 @@ op(
 op(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.zeros(3).index_add(0, flambeau.tensor([0, 0]), flambeau.tensor([1.0, 2.0]))
+        tensor([3., 0., 0.])
+    """,
     grad={
         "self": "grad",
         "source": "index_select(grad, dim, index) * alpha if source.ndim > 0 else reshape(index_select(grad, dim, index), ()) * alpha",
@@ -52,6 +71,10 @@ op(
 op(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.zeros(3).index_copy(0, flambeau.tensor([2, 0]), flambeau.tensor([1.0, 2.0]))
+        tensor([2., 0., 1.])
+    """,
     grad={
         "self": "index_fill(grad, dim, index, 0)",
         "source": "index_select(grad, dim, index) if source.ndim > 0 else reshape(index_select(grad, dim, index), ())",
@@ -62,6 +85,12 @@ op(
 op(
     "index_fill(Tensor self, int dim, Tensor index, Operand value) -> Tensor",
     kernel=native,
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.index_fill(1, flambeau.tensor([0]), -1.0)
+        tensor([[-1.,  2.],
+                [-1.,  4.]])
+    """,
     grad={
         "self": "index_fill(grad, dim, index, 0)",
         "value": "sum_all(index_select(grad, dim, index))",
@@ -72,6 +101,12 @@ op(
 op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.gather(1, flambeau.tensor([[0], [1]]))
+        tensor([[1.],
+                [4.]])
+    """,
     grad={"self": "scatter_add(zeros(self.shape, self.dtype, None), dim, index, grad)"},
     samples=[],
     forms=FM + " out",
@@ -80,6 +115,10 @@ op(
 op(
     "scatter(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.zeros(3).scatter(0, flambeau.tensor([2, 0]), flambeau.tensor([1.0, 2.0]))
+        tensor([2., 0., 1.])
+    """,
     grad={
         "self": "scatter_value(grad, dim, index, 0)",
         "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)",
@@ -106,6 +145,10 @@ op(
 op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.zeros(3).scatter_add(0, flambeau.tensor([2, 2]), flambeau.tensor([1.0, 2.0]))
+        tensor([0., 0., 3.])
+    """,
     grad={"self": "grad", "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)"},
     forms=FMI + " out",
     doc="``out[index[i][j]][j] += src[i][j]`` (for ``dim`` 0).",
@@ -113,6 +156,12 @@ op(
 op(
     "masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor",
     kernel=decomp("masked_filled(self, mask, value)"),
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.masked_fill(x > 2, 0.0)
+        tensor([[1., 2.],
+                [0., 0.]])
+    """,
     forms=FMI,
     samples=[],
     doc="``value`` where ``mask`` is true.",
@@ -120,12 +169,23 @@ op(
 op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     kernel=decomp("selected_by_mask(self, mask)"),
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.masked_select(x > 2)
+        tensor([3., 4.])
+    """,
     forms=FM + " out",
     doc="The elements where ``mask`` is true, in one dimension.",
 )
 op(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
     kernel=native,
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.masked_scatter(x > 2, flambeau.tensor([-1.0, -2.0]))
+        tensor([[ 1.,  2.],
+                [-1., -2.]])
+    """,
     grad={
         "self": "masked(grad, logical_not(mask))",
         "source": "masked_scatter_grad(grad, mask, source.shape)",
@@ -140,16 +200,38 @@ op(
     tags="internal",
     doc="Positions of the elements that are not zero, one row each.",
 )
-op("argwhere(Tensor self) -> Tensor", kernel=decomp("nonzero(self)"), forms=FM)
+op(
+    "argwhere(Tensor self) -> Tensor",
+    kernel=decomp("nonzero(self)"),
+    doc="Positions of the elements that are not zero, one row each.",
+    example="""
+        >>> flambeau.argwhere(flambeau.tensor([0, 3, 0, 4]))
+        tensor([[1],
+                [3]])
+    """,
+    forms=FM,
+)
 op(
     "take(Tensor self, Tensor index) -> Tensor",
     kernel=decomp("take_flat(self, index)"),
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.take(flambeau.tensor([0, 3]))
+        tensor([1., 4.])
+    """,
     forms=FM + " out",
     doc="Elements by position in the flattened tensor.",
 )
 op(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     kernel=decomp("taken_along(self, indices, dim)"),
+    doc="Along ``dim`` the elements at ``indices``, which broadcast; without ``dim`` of the flat tensor.",
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.take_along_dim(flambeau.tensor([[1], [0]]), 1)
+        tensor([[2.],
+                [3.]])
+    """,
     forms=FM + " out",
 )
 op(
@@ -172,21 +254,45 @@ op(
 op(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
     kernel=decomp("with_part(self, src, select(self, dim, index))"),
+    doc="A copy in which ``src`` replaces the slice that `select` gives.",
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.select_scatter(flambeau.zeros(2), 0, 1)
+        tensor([[1., 2.],
+                [0., 0.]])
+    """,
     forms=FM,
 )
 op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     kernel=decomp("with_part(self, src, slice(self, dim, start, end, step))"),
+    doc="A copy in which ``src`` replaces a range along ``dim``.",
+    example="""
+        >>> flambeau.zeros(4).slice_scatter(flambeau.ones(2), 0, 1, 3)
+        tensor([0., 1., 1., 0.])
+    """,
     forms=FM,
 )
 op(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     kernel=decomp("with_part(self, src, diagonal(self, offset, dim1, dim2))"),
+    doc="A copy in which ``src`` replaces the diagonal that `diagonal` gives.",
+    example="""
+        >>> flambeau.zeros(2, 2).diagonal_scatter(flambeau.ones(2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """,
     forms=FM,
 )
 op(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> flambeau.nn.functional.embedding(flambeau.tensor([1, 0]), x)
+        tensor([[3., 4.],
+                [1., 2.]])
+    """,
     grad={
         "weight": "embedding_backward(grad, indices, weight.shape, padding_idx, scale_grad_by_freq)"
     },
@@ -203,6 +309,11 @@ op(
 op(
     "one_hot(Tensor self, int num_classes=-1) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.nn.functional.one_hot(flambeau.tensor([0, 2]), 3)
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
+    """,
     forms="",
     doc="Class numbers as rows with a single one.",
 )

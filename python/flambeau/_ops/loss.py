@@ -154,6 +154,10 @@ op(
 op(
     f"nll_loss(Tensor self, Tensor target, Tensor? weight=None, int ignore_index=-100, {REDUCTION}) -> Tensor",
     kernel=composite,
+    example="""
+        >>> flambeau.nn.functional.nll_loss(flambeau.tensor([[-0.1, -2.0]]), flambeau.tensor([0]))
+        tensor(0.1000)
+    """,
     forms="",
     tags="autocast:fp32",
     doc="Minus the log-probability in input (N, C, ...) of the target class (N, ...).",
@@ -161,6 +165,10 @@ op(
 op(
     f"cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int ignore_index=-100, {REDUCTION}, float label_smoothing=0.0) -> Tensor",
     kernel=composite,
+    example="""
+        >>> flambeau.nn.functional.cross_entropy(flambeau.tensor([[2.0, 0.0]]), flambeau.tensor([0]))
+        tensor(0.1269)
+    """,
     forms="",
     tags="autocast:fp32",
     doc="`nll_loss` of ``log_softmax(input, 1)``; target holds class numbers, or probabilities of all classes.",

@@ -68,6 +68,10 @@ op(
 op(
     "vdot(Tensor self, Tensor other) -> Tensor",
     kernel=decomp("dot(conj(self), other)"),
+    example="""
+        >>> flambeau.vdot(flambeau.tensor([1j, 2]), flambeau.tensor([1j, 1]))
+        tensor(3.+0.j)
+    """,
     forms=FM,
     doc="dot with the first vector conjugated.",
 )
@@ -98,24 +102,28 @@ op(
 op(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    doc="``beta * input + alpha * (mat @ vec)``.",
     samples=[(T(2), T(2, 3), T(3))],
-    forms=FM + " inplace",
+    forms=FM + " inplace function_",
 )
 op(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    doc="``beta * input + alpha * outer(vec1, vec2)``.",
     samples=[(T(2, 3), T(2), T(3))],
     forms=FM + " inplace",
 )
 op(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    doc="``beta * input + alpha * bmm(batch1, batch2)``.",
     samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
 )
 op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    doc="``beta * input`` plus ``alpha`` times the sum of the batch's matrix products.",
     samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
 )

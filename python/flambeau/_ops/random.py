@@ -29,6 +29,11 @@ op(
 op(
     f"randn({drawn('int[] size', FACTORY)}) -> Tensor",
     kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.randn(3)
+        tensor([ 1.5410, -0.2934, -2.1788])
+    """,
     forms="function out",
     tags="random",
     doc="Standard normal numbers; complex ones have variance 1 in all.",
@@ -36,6 +41,11 @@ op(
 op(
     f"randint.low({drawn('int low, int high, int[] size', FACTORY)}) -> Tensor",
     kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.randint(10, (4,))
+        tensor([4, 9, 3, 0])
+    """,
     forms="function out",
     tags="random",
     doc="Integers from ``low`` (0) below ``high``, all equally likely.",
@@ -49,6 +59,11 @@ op(
 op(
     f"randperm({drawn('int n', FACTORY)}) -> Tensor",
     kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.randperm(5)
+        tensor([4, 0, 1, 3, 2])
+    """,
     forms="function out",
     tags="random",
     doc="The numbers 0 … ``n`` - 1 in random order.",
@@ -60,10 +75,16 @@ for _name, _doc in (("rand", "Uniform numbers in [0, 1)"), ("randn", "Standard n
         forms="function",
         tags="random",
         doc=f"{_doc} with the shape, dtype and layout of ``input``.",
+        example=f">>> flambeau.{_name}_like(flambeau.zeros(3))",
     )
 op(
     f"randint_like.low({drawn('Tensor self, int low, int high', LIKE)}) -> Tensor",
     kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.randint_like(flambeau.zeros(3), 10)
+        tensor([4., 9., 3.])
+    """,
     forms="function",
     tags="random",
     doc="Integers from ``low`` (0) below ``high`` with the shape, dtype and layout of ``input``.",
@@ -92,6 +113,7 @@ for _overload, _arguments in (
         forms="function out",
         tags="random",
         doc="Normal numbers, each with its own mean and standard deviation.",
+        example=">>> flambeau.normal(0.0, flambeau.tensor([1.0, 100.0]))",
     )
 op(
     f"normal.float_float({drawn('float mean, float std, int[] size', FACTORY)}) -> Tensor",
@@ -101,17 +123,27 @@ op(
 )
 
 # ---- in place ----------------------------------------------------------------------------------------
-for _name, _arguments, _doc in (
-    ("uniform_", "float from=0.0, float to=1.0", "Uniform numbers in [``from``, ``to``)."),
-    ("normal_", "float mean=0.0, float std=1.0", "Normal numbers."),
-    ("exponential_", "float lambd=1.0", "Exponential numbers of rate ``lambd``."),
-    ("geometric_", "float p", "Numbers of trials up to the first success of probability ``p``."),
-    ("cauchy_", "float median=0.0, float sigma=1.0", "Cauchy numbers."),
-    ("log_normal_", "float mean=1.0, float std=2.0", "Exponentials of normal numbers."),
-    ("bernoulli_.tensor", "Tensor p", "1 with probability ``p``, else 0."),
-    ("bernoulli_.float", "float p=0.5", "1 with probability ``p``, else 0."),
-    ("random_.from", "int from, int? to", "Integers from ``from`` below ``to``."),
-    ("random_.to", "int to", "Integers from 0 below ``to``."),
+for _name, _arguments, _call, _doc in (
+    ("uniform_", "float from=0.0, float to=1.0", "-1, 1", "Uniform numbers in [``from``, ``to``)."),
+    ("normal_", "float mean=0.0, float std=1.0", "", "Normal numbers."),
+    ("exponential_", "float lambd=1.0", "", "Exponential numbers of rate ``lambd``."),
+    (
+        "geometric_",
+        "float p",
+        "0.5",
+        "Numbers of trials up to the first success of probability ``p``.",
+    ),
+    ("cauchy_", "float median=0.0, float sigma=1.0", "", "Cauchy numbers."),
+    ("log_normal_", "float mean=1.0, float std=2.0", "", "Exponentials of normal numbers."),
+    (
+        "bernoulli_.tensor",
+        "Tensor p",
+        "flambeau.full((3,), 0.5)",
+        "1 with probability ``p``, else 0.",
+    ),
+    ("bernoulli_.float", "float p=0.5", "0.5", "1 with probability ``p``, else 0."),
+    ("random_.from", "int from, int? to", "5, 10", "Integers from ``from`` below ``to``."),
+    ("random_.to", "int to", "10", "Integers from 0 below ``to``."),
 ):
     op(
         f"{_name}(Tensor! self, {_arguments}, {GENERATOR}) -> Tensor",
@@ -120,6 +152,7 @@ for _name, _arguments, _doc in (
         forms="method",
         tags="random",
         doc=_doc,
+        example=f">>> flambeau.empty(3).{_name.split('.')[0]}({_call})",
     )
 op(
     f"random_(Tensor! self, {GENERATOR}) -> Tensor",
@@ -134,6 +167,11 @@ op(
 op(
     f"bernoulli(Tensor self, {GENERATOR}) -> Tensor",
     kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.bernoulli(flambeau.full((4,), 0.5))
+        tensor([1., 0., 1., 1.])
+    """,
     grad=FLAT,
     forms="function method out",
     tags="random",
@@ -149,6 +187,11 @@ op(
 op(
     f"multinomial(Tensor self, int num_samples, bool replacement=False, {GENERATOR}) -> Tensor",
     kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.multinomial(flambeau.tensor([0.1, 0.9]), 4, replacement=True)
+        tensor([1, 1, 1, 1])
+    """,
     forms="function method out",
     tags="random",
     doc="Indices drawn with probabilities proportional to ``input``'s rows.",
@@ -156,6 +199,11 @@ op(
 op(
     "poisson(Tensor self, Generator? generator=None) -> Tensor",
     kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.poisson(flambeau.tensor([1.0, 50.0]))
+        tensor([ 2., 62.])
+    """,
     grad=FLAT,
     forms="function",
     tags="random",
@@ -164,6 +212,11 @@ op(
 op(
     "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
     kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.binomial(flambeau.full((3,), 10.0), flambeau.full((3,), 0.5))
+        tensor([7., 5., 5.])
+    """,
     forms="function",
     tags="random",
     doc="Numbers of successes among ``count`` trials of probability ``prob``.",
@@ -179,7 +232,7 @@ for _name, _doc in (
     op(
         f"{_name}(Tensor self, float p, bool train) -> Tensor",
         kernel=composite,
-        forms="function inplace",
+        forms="function inplace function_",
         tags="random",
         samples=[(T(2, 3), 0.5, False)],
         doc=_doc,
@@ -187,6 +240,11 @@ for _name, _doc in (
 op(
     "native_dropout(Tensor self, float p, bool? train) -> (Tensor, Tensor)",
     kernel=composite,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau.native_dropout(flambeau.ones(4), 0.5, True)
+        (tensor([0., 0., 2., 0.]), tensor([False, False,  True, False]))
+    """,
     forms="function",
     tags="random",
     doc="Dropout and the mask of kept elements.",
@@ -209,7 +267,7 @@ op(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False,"
     " Generator? generator=None) -> Tensor",
     kernel=composite,
-    forms="function inplace",
+    forms="function inplace function_",
     tags="random",
     samples=[(T(2, 3),)],
     doc="Leaky ReLU whose slope is drawn from [``lower``, ``upper``) for each element in training.",

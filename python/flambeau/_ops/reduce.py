@@ -153,6 +153,10 @@ for _name, _text in (
 op(
     "equal(Tensor self, Tensor other) -> bool",
     kernel=native,
+    example="""
+        >>> flambeau.equal(flambeau.tensor([1, 2]), flambeau.tensor([1, 2]))
+        True
+    """,
     forms=FM,
     doc="Whether shapes and all elements are the same.",
 )
@@ -166,6 +170,10 @@ op(
 op(
     "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
     kernel=composite,
+    example="""
+        >>> flambeau.allclose(flambeau.tensor([1.0]), flambeau.tensor([1.0 + 1e-9]))
+        True
+    """,
     forms=FM,
     doc="Whether `isclose` holds everywhere.",
 )
@@ -302,6 +310,10 @@ op(
 op(
     "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
     kernel=native,
+    example="""
+        >>> flambeau.bincount(flambeau.tensor([0, 2, 2]))
+        tensor([1, 0, 2])
+    """,
     forms=FM,
     doc="How often each non-negative integer occurs, or the sum of its weights.",
 )

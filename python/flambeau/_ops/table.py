@@ -15,6 +15,7 @@ Fields of an entry
     grad     {argument: expression} over arguments, grad, grads[i], result, results[i]; absent
              arguments get no gradient. "zero" for a function that is flat wherever it is smooth.
     forms    words of: function method inplace out operator:<dunder> (rop:<dunder> iop:<dunder>)
+             function_ (the in-place form is a function of the module, too)
     alias    other public names ("multiply", "special.expm1", "nn.functional.relu")
     samples  calls that must work: see samples.py;  errors: calls that must fail
     ref      NumPy expression of the float64 oracle over the argument names

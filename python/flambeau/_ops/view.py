@@ -32,12 +32,14 @@ op(
 op(
     "view_as(Tensor self, Tensor other) -> Tensor",
     kernel=decomp("view(self, shape_of(other))"),
+    doc="The same elements in the shape of ``other``, without a copy.",
     forms="method",
     samples=[(T(2, 3), T(3, 2))],
 )
 op(
     "reshape_as(Tensor self, Tensor other) -> Tensor",
     kernel=decomp("reshape(self, shape_of(other))"),
+    doc="The same elements in the shape of ``other``; a view where that is possible.",
     forms="method",
     samples=[(T(2, 3), T(3, 2))],
 )
@@ -52,8 +54,8 @@ op(
     "unflatten(Tensor self, int dim, int[] sizes) -> Tensor",
     kernel=composite,
     samples=[(T(2, 6), 1, (2, 3))],
-    forms="",
-    doc="A dimension split into several.",
+    forms=FM,
+    doc="A dimension split into several; one of the sizes may be -1.",
 )
 op(
     "ravel(Tensor self) -> Tensor",
@@ -116,6 +118,7 @@ op(
 op(
     "expand_as(Tensor self, Tensor other) -> Tensor",
     kernel=decomp("expand(self, shape_of(other), False)"),
+    doc="A view that repeats dimensions of size 1 up to the shape of ``other``.",
     forms="method",
     samples=[(T(3, 1), T(3, 4))],
 )
@@ -218,6 +221,7 @@ op(
 op(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
     kernel=decomp("_split(self, split_sizes, dim)"),
+    doc="Views of consecutive parts of given sizes along ``dim``.",
     forms=FM,
     samples=[(T(5, 2), (1, 4))],
 )
@@ -250,6 +254,8 @@ for _name, _dim in (("hsplit", 1), ("vsplit", 0), ("dsplit", 2)):
     op(
         f"{_name}(Tensor self, int sections) -> Tensor[]",
         kernel=decomp(f'axis_split("{_name}", self, sections, {_dim})'),
+        doc=f"Views of parts along dimension {_dim}: that many equal ones, or cut at given places.",
+        example=f">>> flambeau.ones(4, 4, 4).{_name}(2)[1].shape",
         forms=FM,
     )
     op(
@@ -305,6 +311,10 @@ op(
 op(
     "detach(Tensor self) -> Tensor",
     kernel=composite,
+    example="""
+        >>> flambeau.ones(1, requires_grad=True).detach()
+        tensor([1.])
+    """,
     forms=FM,
     samples=[],
     doc="The same memory outside of the graph.",
@@ -327,6 +337,10 @@ op(
 op(
     "imag(Tensor self) -> Tensor",
     kernel=composite,
+    example="""
+        >>> flambeau.tensor([1 + 2j]).imag
+        tensor([2.])
+    """,
     forms="function",
     samples=[],
     doc="The imaginary part of a complex tensor, a view.",
@@ -334,6 +348,10 @@ op(
 op(
     "view_as_real(Tensor self) -> Tensor",
     kernel=view,
+    example="""
+        >>> flambeau.view_as_real(flambeau.tensor([1 + 2j]))
+        tensor([[1., 2.]])
+    """,
     grad={"self": "view_as_complex(contiguous(grad, None))"},
     samples=[],
     forms="function",
@@ -342,6 +360,10 @@ op(
 op(
     "view_as_complex(Tensor self) -> Tensor",
     kernel=view,
+    example="""
+        >>> flambeau.view_as_complex(flambeau.tensor([[1.0, 2.0]]))
+        tensor([1.+2.j])
+    """,
     grad={"self": "view_as_real(grad)"},
     samples=[],
     forms="function",
@@ -372,8 +394,28 @@ op(
     samples=[(T(2, 3),)],
     doc="Complex conjugate; real tensors are returned as they are.",
 )
-op("resolve_conj(Tensor self) -> Tensor", kernel=decomp("itself(self)"), forms=FM, samples=[])
-op("resolve_neg(Tensor self) -> Tensor", kernel=decomp("itself(self)"), forms=FM, samples=[])
+op(
+    "resolve_conj(Tensor self) -> Tensor",
+    kernel=decomp("itself(self)"),
+    doc="The tensor itself: conjugation is never put off here.",
+    example="""
+        >>> flambeau.tensor([1 + 2j]).conj().resolve_conj()
+        tensor([1.-2.j])
+    """,
+    forms=FM,
+    samples=[],
+)
+op(
+    "resolve_neg(Tensor self) -> Tensor",
+    kernel=decomp("itself(self)"),
+    doc="The tensor itself: negation is never put off here.",
+    example="""
+        >>> flambeau.tensor([1.0]).resolve_neg()
+        tensor([1.])
+    """,
+    forms=FM,
+    samples=[],
+)
 op(
     "positive(Tensor self) -> Tensor",
     kernel=composite,
@@ -384,6 +426,11 @@ op(
 op(
     "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
     kernel=decomp("chunk(self, chunks, dim)"),
+    doc="Same as `chunk`; the parts do not count as views of one tensor in PyTorch.",
+    example="""
+        >>> flambeau.arange(4).unsafe_chunk(2)
+        (tensor([0, 1]), tensor([2, 3]))
+    """,
     forms=FM,
 )
 
@@ -391,9 +438,23 @@ op(
 op(
     "unsqueeze_(Tensor! self, int dim) -> Tensor",
     kernel=decomp("become(self, unsqueeze(self, dim))"),
+    doc="Adds a dimension of size 1 to the tensor itself.",
+    example="""
+        >>> flambeau.ones(2).unsqueeze_(0)
+        tensor([[1., 1.]])
+    """,
     forms="method",
 )
-op("squeeze_(Tensor! self) -> Tensor", kernel=decomp("become(self, squeeze(self))"), forms="method")
+op(
+    "squeeze_(Tensor! self) -> Tensor",
+    kernel=decomp("become(self, squeeze(self))"),
+    doc="Removes dimensions of size 1 from the tensor itself.",
+    example="""
+        >>> flambeau.ones(1, 2).squeeze_()
+        tensor([1., 1.])
+    """,
+    forms="method",
+)
 op(
     "squeeze_.dim(Tensor! self, int dim) -> Tensor",
     kernel=decomp("become(self, squeeze_dim(self, dim))"),
@@ -404,32 +465,69 @@ op(
     kernel=decomp("become(self, squeeze_dims(self, dim))"),
     forms="method",
 )
-op("t_(Tensor! self) -> Tensor", kernel=decomp("become(self, t(self))"), forms="method")
+op(
+    "t_(Tensor! self) -> Tensor",
+    kernel=decomp("become(self, t(self))"),
+    doc="Transposes the tensor itself, of at most 2 dimensions.",
+    example="""
+        >>> flambeau.arange(4).reshape(2, 2).t_()
+        tensor([[0, 2],
+                [1, 3]])
+    """,
+    forms="method",
+)
 op(
     "transpose_(Tensor! self, int dim0, int dim1) -> Tensor",
     kernel=decomp("become(self, transpose(self, dim0, dim1))"),
+    doc="Exchanges two dimensions of the tensor itself.",
+    example="""
+        >>> flambeau.arange(4).reshape(2, 2).transpose_(0, 1)
+        tensor([[0, 2],
+                [1, 3]])
+    """,
     forms="method",
     alias="swapaxes_ swapdims_",
 )
 op(
     "as_strided_(Tensor! self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
     kernel=decomp("become(self, as_strided(self, size, stride, storage_offset))"),
+    doc="Gives the tensor itself another size, strides and offset on its storage.",
+    example="""
+        >>> flambeau.arange(4).as_strided_((2, 2), (1, 2))
+        tensor([[0, 2],
+                [1, 3]])
+    """,
     forms=FM,
 )
 op(
     "resize_(Tensor! self, int[] size, *, memory_format? memory_format=None) -> Tensor",
     kernel=composite,
+    example="""
+        >>> flambeau.arange(4).resize_(2, 2)
+        tensor([[0, 1],
+                [2, 3]])
+    """,
     forms="method",
     doc="Another shape in place; elements keep their place in memory, new ones are uninitialised.",
 )
 op(
     "resize_as_(Tensor! self, Tensor other, *, memory_format? memory_format=None) -> Tensor",
     kernel=decomp("resize_(self, shape_of(other), memory_format)"),
-    forms="method",
+    doc="Resizes the tensor to the size of ``other``; new elements are uninitialised.",
+    example="""
+        >>> flambeau.arange(4).resize_as_(flambeau.empty(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """,
+    forms="function method",
 )
 op(
     "set_(Tensor! self, Tensor source) -> Tensor",
     kernel=composite,
+    example="""
+        >>> flambeau.empty(0).set_(flambeau.ones(2))
+        tensor([1., 1.])
+    """,
     forms="method",
     doc="Shows the memory that ``source`` shows.",
 )

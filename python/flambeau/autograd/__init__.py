@@ -88,7 +88,8 @@ def grad(
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but "
+            "got: allow_unused=False."
         )
     outputs, inputs = _as_list(outputs, "grad outputs"), _as_list(inputs, "grad inputs")
     if is_grads_batched:

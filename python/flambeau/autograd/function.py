@@ -13,8 +13,11 @@ class FunctionCtx:
     """What forward and backward of a Function share."""
 
     def __init__(self):
-        self._to_save, self._dirty, self._non_differentiable = (), (), ()
-        self._materialize, self._saved, self.needs_input_grad = True, None, ()
+        self._to_save: tuple = ()
+        self._dirty: tuple = ()
+        self._non_differentiable: tuple = ()
+        self._materialize, self._saved = True, None
+        self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors):
         """Keeps tensors for backward, with a check that nothing changes them in place."""
@@ -65,7 +68,8 @@ class Function:
     @staticmethod
     def backward(ctx, *grad_outputs):
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
         )
 
     @classmethod
@@ -104,7 +108,7 @@ class Function:
         metas = [(tuple(t.shape), t.dtype) if isinstance(t, Tensor) else None for t in outputs]
 
         def run(ctx, saved, grads):
-            full = [None] * len(metas)
+            full: list[Tensor | None] = [None] * len(metas)
             for i, g in zip(slots, grads):
                 full[i] = g
             if ctx._materialize:
@@ -146,7 +150,8 @@ def _finish(ctx, saved, grads):
     extra = out[want:]
     if len(out) < want or any(g is not None for g in extra):
         raise RuntimeError(
-            f"function {ctx._function.__name__}Backward returned an incorrect number of gradients (expected {want}, got {len(out)})"
+            f"function {ctx._function.__name__}Backward returned an incorrect number of "
+            f"gradients (expected {want}, got {len(out)})"
         )
     return tuple(g for g, is_tensor in zip(out, ctx._is_tensor) if is_tensor)
 

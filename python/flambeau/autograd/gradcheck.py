@@ -2,7 +2,7 @@
 
 The analytic Jacobian (one backward per output element) is compared with the numeric one,
 (f(x + eps) - f(x - eps)) / (2 eps). For complex inputs and outputs the conjugate convention holds:
-backward gives the conjugate of the Wirtinger derivatives, checked along the real and imaginary axes.
+backward gives the conjugate Wirtinger derivatives, checked along the real and imaginary axes.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def gradcheck(
     checked = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     if not checked:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of the "
+            "them have requires_grad=True."
         )
     try:
         for i in checked:
@@ -123,7 +124,8 @@ def gradcheck(
                         got != got and want != want
                     ):
                         raise GradcheckError(
-                            f"Jacobian mismatch for output part {j} with respect to input {i} part {k}: numerical {want}, analytical {got}"
+                            f"Jacobian mismatch for output part {j} with respect to input {i} "
+                            f"part {k}: numerical {want}, analytical {got}"
                         )
     except GradcheckError:
         if raise_exception:

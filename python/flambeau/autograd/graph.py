@@ -19,7 +19,7 @@ class _NodeHandle:
 
 
 def _register_hook(self, fn):
-    """Calls ``fn(grad_inputs, grad_outputs)`` after this node has run; may return new grad_inputs."""
+    """Calls ``fn(grad_inputs, grad_outputs)`` after this node; may return new grad_inputs."""
     return _NodeHandle(self, self._register_hook(fn))
 
 
@@ -36,7 +36,8 @@ def get_gradient_edge(tensor):
     """(node, output number) where the gradient of ``tensor`` arrives."""
     if not tensor.requires_grad:
         raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
         )
     node = tensor.grad_fn
     if node is None:

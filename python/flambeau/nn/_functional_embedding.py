@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._C import ops
+from .._functional import embedding_renorm_
 from ..autograd import no_grad
 
 
@@ -16,13 +17,8 @@ def _padding_index(padding_idx, rows):
 
 
 def _renormalize(weight, indices, max_norm, norm_type):
-    """Scales, in place, the rows that are looked up to a norm of at most max_norm."""
     with no_grad():
-        index = indices.reshape(-1)
-        rows = weight.index_select(0, index)
-        norms = rows.norm(norm_type, 1, keepdim=True)
-        factor = ops.where(norms > max_norm, max_norm / (norms + 1e-7), ops.ones_like(norms))
-        weight.index_copy_(0, index, rows * factor)
+        embedding_renorm_(weight, indices, max_norm, norm_type)
 
 
 def embedding(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 from .._C import ops
 from ._functional_common import _pair
@@ -510,7 +511,8 @@ class _Sampler:
         self.padding_mode, self.align_corners = padding_mode, align_corners
 
     def value(self, at):
-        index = valid = None
+        index: Any = None
+        valid: Any = None
         for position, size in zip(at, self.sizes):
             position = _inside(position, size, self.padding_mode, self.align_corners)
             good = (position >= 0) & (position <= size - 1)
@@ -524,7 +526,7 @@ class _Sampler:
 
     def weighted(self, options):
         """The sum over all combinations of one (position, weight) a dimension."""
-        combinations = [((), None)]
+        combinations: list[tuple[tuple, Any]] = [((), None)]
         for row in options:
             combinations = [
                 ((*at, p), w if weight is None else weight * w)

@@ -279,6 +279,8 @@ class _TensorPickler(_PurePickler):
         module = getattr(obj, "module", None) if isinstance(obj, _TorchGlobal) else None
         if isinstance(obj, _C.dtype | _C.memory_format | _C.layout):
             module = "torch"
+        if obj is _C.Tensor:
+            module, name = "torch", "Tensor"
         if module is None:
             qualified = name or getattr(obj, "__qualname__", None)
             found = getattr(obj, "__module__", None) or ""
@@ -300,7 +302,7 @@ class _TensorPickler(_PurePickler):
     dispatch[type(save)] = save_global
 
     def save_type(self, obj) -> None:
-        if obj.__module__.partition(".")[0] == "flambeau":
+        if obj.__module__.partition(".")[0] == "flambeau" or obj is _C.Tensor:
             self.save_global(obj)
         else:
             super().save_type(obj)

@@ -6,8 +6,9 @@ import operator
 import warnings
 from collections import OrderedDict
 from collections.abc import Container as ContainerABC
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
+from typing import Any
 
 from ..._C import Tensor
 from ..parameter import Parameter
@@ -60,8 +61,13 @@ class _Sequence(Module):
     def __len__(self):
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
+
+    def __getitem__(self, idx):
+        if isinstance(idx, slice):
+            return self.__class__(list(self._modules.values())[idx])
+        return self._modules[self._key(idx)]
 
     def __setitem__(self, idx, module):
         setattr(self, self._key(idx), module)
@@ -111,7 +117,7 @@ class Sequential(_Sequence):
                 self.add_module(str(i), module)
 
     def forward(self, input):
-        for module in self._modules.values():
+        for module in self:
             input = module(input)
         return input
 
@@ -186,11 +192,6 @@ class ModuleList(_Sequence):
         super().__init__()
         if modules is not None:
             self += modules
-
-    def __getitem__(self, idx):
-        if isinstance(idx, slice):
-            return self.__class__(list(self._modules.values())[idx])
-        return self._modules[self._key(idx)]
 
     def __setitem__(self, idx, module):
         setattr(self, str(self._position(idx)), module)

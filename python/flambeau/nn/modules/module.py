@@ -312,8 +312,8 @@ class Module:
             )
         if name in self._buffers:
             persistent = name not in self._non_persistent_buffers_set
-        else:
-            persistent = value.persistent
+        else:  # only a Buffer comes here
+            persistent = getattr(value, "persistent", True)
             self._forget(name, "_buffers")
         self.register_buffer(name, value, persistent)
 
