@@ -74,7 +74,61 @@ void scan_columns(const T* x, T* y, int64_t n, int64_t inner, int64_t cols, Wide
     }
 }
 
-template <class Step>
+// Running sums of one line after `carry`, four at a time: one addition in the chain instead of
+// four.
+template <class T>
+void sum_line(const T* x, T* y, int64_t n, Wide<T> carry) {
+  using W = Wide<T>;
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const W a = widened<W>(x[i]), b = W(a + widened<W>(x[i + 1])), c = widened<W>(x[i + 2]),
+            d = W(c + widened<W>(x[i + 3]));
+    y[i] = narrowed<T>(W(carry + a));
+    y[i + 1] = narrowed<T>(W(carry + b));
+    y[i + 2] = narrowed<T>(W(carry + W(b + c)));
+    carry = W(carry + W(b + d));
+    y[i + 3] = narrowed<T>(carry);
+  }
+  for (; i < n; i++) {
+    carry = W(carry + widened<W>(x[i]));
+    y[i] = narrowed<T>(carry);
+  }
+}
+
+// The running sums of a long line: those of its blocks first, then each block from where the ones
+// before it end.
+template <class T>
+void sum_long_line(const T* x, T* y, int64_t n) {
+  constexpr int64_t block = 16384;
+  using W = Wide<T>;
+  std::vector<W> carry(size_t((n + block - 1) / block));
+  auto each_block = [&](auto f) {
+    parallel_for(int64_t(carry.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; k++) f(k, k * block, std::min(block, n - k * block));
+    });
+  };
+  each_block([&](int64_t k, int64_t at, int64_t count) {
+    W part[8] = {};
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8)
+      for (int l = 0; l < 8; l++) part[l] = W(part[l] + widened<W>(x[at + i + l]));
+    for (; i < count; i++) part[0] = W(part[0] + widened<W>(x[at + i]));
+    for (int w = 4; w; w /= 2)
+      for (int l = 0; l < w; l++) part[l] = W(part[l] + part[l + w]);
+    carry[size_t(k)] = part[0];
+  });
+  W before = W(0);
+  for (W& c : carry) {
+    const W sum = c;
+    c = before;
+    before = W(before + sum);
+  }
+  each_block([&](int64_t k, int64_t at, int64_t count) {
+    sum_line(x + at, y + at, count, carry[size_t(k)]);
+  });
+}
+
+template <bool Sums, class Step>
 Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, int first, Step step) {
   const int64_t d = wrap_dim(dim, self.dim());
   const DType to =
@@ -89,6 +143,17 @@ Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, int fir
       const T* in = x.data<T>();
       T* y = out.data<T>();
       if (a.inner == 1) {
+        if constexpr (Sums) {
+          if (a.n > 32768 && a.outer < 8) {
+            LongWork guard(x.numel() > (1 << 18));
+            for (int64_t k = 0; k < a.outer; k++) sum_long_line(in + k * a.n, y + k * a.n, a.n);
+          } else {
+            each_line(x, d, [&](int64_t at, int64_t n, int64_t) {
+              sum_line(in + at, y + at, n, Wide<T>(0));
+            });
+          }
+          return;
+        }
         each_line(x, d, [&](int64_t at, int64_t n, int64_t) {
           Wide<T> v = Wide<T>(first);
           for (int64_t i = 0; i < n; i++) {
@@ -174,10 +239,10 @@ C log_add(C a, C b) {
 }  // namespace
 
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  return scan(self, dim, dtype, 0, [](auto a, auto b) { return decltype(a)(a + b); });
+  return scan<true>(self, dim, dtype, 0, [](auto a, auto b) { return decltype(a)(a + b); });
 }
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  return scan(self, dim, dtype, 1, [](auto a, auto b) { return decltype(a)(a * b); });
+  return scan<false>(self, dim, dtype, 1, [](auto a, auto b) { return decltype(a)(a * b); });
 }
 std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim) {
   return extreme_scan("cummax", true, self, dim);

@@ -21,7 +21,10 @@ FLAMBEAU_INLINE T abs(T a) {
 }
 template <Integral T>
 FLAMBEAU_INLINE T sign(T a) {
-  return T((a > 0) - (a < 0));
+  if constexpr (!is_signed<T>)
+    return T(a != 0);
+  else
+    return T((a > 0) - (a < 0));
 }
 template <Integral T>
 FLAMBEAU_INLINE T maximum(T a, T b) {
