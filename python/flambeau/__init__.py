@@ -58,14 +58,17 @@ for _module, _name, _target in _C._aliases:
 from . import _contract as _contract  # noqa: E402
 from . import _functional as _functional  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
+from . import _statistics as _statistics  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
 from ._functional import *  # noqa: E402
+from ._statistics import *  # noqa: E402
 from ._unique import unique, unique_consecutive  # noqa: E402
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 Tensor.unique, Tensor.unique_consecutive = unique, unique_consecutive
+Tensor.histogram = _statistics.histogram
 
 float = float32
 double = float64
@@ -84,7 +87,7 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random", "serialization", "special",
+    "amp", "backends", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random", "serialization", "signal", "special",
     "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {

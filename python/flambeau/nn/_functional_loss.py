@@ -12,6 +12,7 @@ import warnings
 from .._C import ops
 from ._functional_common import check_reduction, legacy_get_string, reduce_loss
 from ._functional_distance import pairwise_distance
+from ._reduction import get_enum
 
 
 def _reduction_of(reduction, size_average, reduce):
@@ -234,15 +235,22 @@ def ctc_loss(
     reduction="mean",
     zero_infinity=False,
 ):
-    """Connectionist temporal classification of log-probabilities (T, N, C)."""
+    """Connectionist temporal classification of log-probabilities (T, N, C).
+
+    Args:
+        targets: (N, S), or the targets of all sequences one after the other.
+        input_lengths, target_lengths: how many steps and labels each sequence has.
+        blank: the class that separates labels.
+        zero_infinity: whether losses that are infinite, of targets too long, count zero.
+    """
     return ops.ctc_loss(
         log_probs,
         targets,
         input_lengths,
         target_lengths,
-        blank=blank,
-        reduction=reduction,
-        zero_infinity=zero_infinity,
+        blank,
+        get_enum(reduction),
+        zero_infinity,
     )
 
 
