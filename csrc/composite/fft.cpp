@@ -99,7 +99,7 @@ struct Shape {
 
   Shape(const Tensor& t, const std::optional<Dims>& s, const std::optional<Dims>& dim) {
     if (dim) {
-      for (int64_t d : *dim) dims.push_back(wrap_dim(d, t.dim()));
+      for (int64_t d : *dim) dims.push_back(transformed_dim(t, d));
       for (size_t i = 0; i < dims.size(); i++)
         for (size_t k = 0; k < i; k++) check(dims[i] != dims[k], "FFT dims must be unique");
       check(!s || s->size() == dim->size(),

@@ -180,8 +180,9 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Dims& inpu
 Tensor ctc_loss_Tensor(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                        const Tensor& target_lengths, int64_t blank, int64_t reduction,
                        bool zero_infinity) {
-  return ctc_loss(log_probs, targets, lengths_of("input_lengths", input_lengths),
-                  lengths_of("target_lengths", target_lengths), blank, reduction, zero_infinity);
+  const Dims inputs = lengths_of("input_lengths", input_lengths),
+             labels = lengths_of("target_lengths", target_lengths);
+  return ctc_loss(log_probs, targets, inputs, labels, blank, reduction, zero_infinity);
 }
 
 }  // namespace flambeau::ops

@@ -262,10 +262,6 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const 
   check(input.numel() == N * C * HxW, "native_group_norm(): an input of shape ", input.sizes(),
         " has not N * C * HxW = ", N, " * ", C, " * ", HxW, " elements");
   Tensor out = group_norm(input, group, weight, bias, eps, false);
-  if (N * C * HxW == 0) {
-    Tensor mean = zeros(Dims{N, group}, info(input.dtype()).compute, input.device());
-    return {out, _to_dtype(mean, input.dtype()), _to_dtype(rsqrt(mean + eps), input.dtype())};
-  }
   auto [var, mean] =
       _var_mean(reshape(input, Dims{N, group, C / group * HxW}), Dims{2}, 0, false, false);
   return {out, mean, rsqrt(var + eps)};

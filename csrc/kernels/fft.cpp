@@ -16,7 +16,11 @@ struct Layout {
   Dims order, dims;
 
   Layout(const Tensor& t, const Dims& dim, size_t fixed) {
-    for (int64_t d : dim) dims.push_back(wrap_dim(d, t.dim()));
+    for (int64_t d : dim) {
+      check<IndexError>(t.dim() > 0, "Dimension specified as ", d, " but tensor has no dimensions");
+      dims.push_back(wrap_dim(d, t.dim()));
+      check(std::count(dims.begin(), dims.end(), dims.back()) == 1, "FFT dims must be unique");
+    }
     auto further = [&](int64_t a, int64_t b) {
       return t.strides()[size_t(a)] > t.strides()[size_t(b)];
     };

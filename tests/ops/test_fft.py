@@ -179,7 +179,8 @@ def test_errors():
         (lambda: f.fftn(x, s=(2, 3, 4)), RuntimeError, "Got shape with 3 values"),
         (lambda: f.fftn(x, dim=(0, -2)), RuntimeError, "FFT dims must be unique"),
         (lambda: f.rfftn(x, dim=()), RuntimeError, "rfftn must transform at least one axis"),
-        (lambda: f.fft(x, out=flambeau.empty(0)), RuntimeError, ""),
+        (lambda: f.hfftn(flambeau.tensor(1.0), dim=(0,)), IndexError, "tensor has no dimensions"),
+        (lambda: f.fft(x, out=flambeau.empty(0)), RuntimeError, "cast to the desired"),
         (lambda: f.fftfreq(4, dtype=flambeau.int32), RuntimeError, "requires a floating point"),
         (lambda: f.fftshift(x, dim=5), IndexError, "Dimension out of range"),
     ]:

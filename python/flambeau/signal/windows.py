@@ -46,7 +46,7 @@ def _window(shape):
         if dtype not in (float32, float64):
             raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
         points = ops.arange(M, dtype=float64, device=device)
-        values = shape(points, M - 1 if sym or M <= 1 else M, sym=sym, **parameters)
+        values = shape(points, max(M - 1 if sym or M <= 1 else M, 0), sym=sym, **parameters)
         if M <= 1:
             values = ops.ones(M, dtype=float64, device=device)
         return values.to(dtype).requires_grad_(requires_grad)
