@@ -107,6 +107,17 @@ Tensor _fft_c2c(const Tensor& self, const Dims& dim, int64_t normalization, bool
   double scale = normalizer(normalization, points_of(self.sizes(), layout.dims));
   if (out.is_meta()) return out;
   LongWork guard(out.numel() > 16384);
+  if (dim.size() == 1 && self.is_contiguous() && out.numel() > 0) {
+    const int64_t d = layout.dims[0], n = self.sizes()[size_t(d)];
+    int64_t inner = 1;
+    for (int64_t k = d + 1; k < self.dim(); k++) inner *= self.sizes()[size_t(k)];
+    const auto plan = fft_plan(n, real_dtype(self.dtype()));
+    if (inner > 1 && !plan->passes.empty() && n <= kDirectColumns) {
+      fft_columns_to_lines(*plan, self.bytes(), out.bytes(), out.numel() / (n * inner), inner,
+                           forward ? FftForm::Pairs : FftForm::Swapped, scale);
+      return out;
+    }
+  }
   const Tensor from = dim.empty() ? self : layout.ordered(self);
   size_t at = layout.order.size();
   if (from.is_same(self) && !dim.empty() && out.numel()) {

@@ -336,7 +336,7 @@ FLAMBEAU_INLINE void transpose(V* v) {
 template <class T>
 struct Fft {
   using V = typename VectorOf<T>::type;
-  static constexpr int W = kLanes<T>;
+  static constexpr int W = kLanes<T>, kRounds = W == 16 ? 4 : W == 8 ? 3 : W == 4 ? 2 : 1;
 
   static void columns(const FftColumns& plan, const FftMatrix& in, const FftMatrix& out,
                       int64_t cols, void* work, double scale) {
@@ -365,7 +365,6 @@ struct Fft {
       yr[b] = xr[a] * wr[f] - xi[a] * wi[f];
       yi[b] = xi[a] * wr[f] + xr[a] * wi[f];
     };
-    constexpr int rounds = W == 16 ? 4 : W == 8 ? 3 : W == 4 ? 2 : 1;
     int64_t r = 0;
     for (; r + W <= rows; r += W) {
       int64_t c = 0;
@@ -378,8 +377,8 @@ struct Fft {
           re[k] = x * u - y * v;
           im[k] = y * u + x * v;
         });
-        transpose<W, rounds>(re);
-        transpose<W, rounds>(im);
+        transpose<W, kRounds>(re);
+        transpose<W, kRounds>(im);
         each<W>([&](auto k) __attribute__((always_inline)) {
           store(yr + (c + k) * out.row + r, re[k]);
           store(yi + (c + k) * out.row + r, im[k]);
@@ -419,44 +418,83 @@ struct Fft {
     return multiply_as<swapped, planar>(in, factor, out, n, s);
   }
 
-  static void gather(const FftMatrix& lines, const FftMatrix& columns, int64_t n, int64_t count) {
-    T *re = static_cast<T*>(columns.re), *im = static_cast<T*>(columns.im);
-    if (lines.form == FftForm::Planar) {
-      const T *a = static_cast<T*>(lines.re), *b = static_cast<T*>(lines.im);
-      for (int64_t k = 0; k < count; k++)
-        for (int64_t i = 0; i < n; i++) {
-          re[i * columns.row + k] = a[k * lines.row + i];
-          im[i * columns.row + k] = b[k * lines.row + i];
-        }
-      return;
-    }
-    const int64_t flip = lines.form == FftForm::Swapped;
-    const T* x = static_cast<T*>(lines.re);
-    for (int64_t b = 0; b < count; b++)
-      for (int64_t i = 0; i < n; i++) {
-        re[i * columns.row + b] = x[2 * (b * lines.row + i) + flip];
-        im[i * columns.row + b] = x[2 * (b * lines.row + i) + 1 - flip];
+  // W x W blocks of lines through registers, what is left over one by one.
+  template <FftForm form>
+  static void gather_as(const FftMatrix& lines, const FftMatrix& columns, int64_t n,
+                        int64_t count) {
+    const T *xr = static_cast<T*>(lines.re), *xi = static_cast<T*>(lines.im);
+    T *yr = static_cast<T*>(columns.re), *yi = static_cast<T*>(columns.im);
+    auto one = [&](int64_t l, int64_t i) {
+      T a, b;
+      read<T, form>(xr, xi, l * lines.row + i, a, b);
+      yr[i * columns.row + l] = a;
+      yi[i * columns.row + l] = b;
+    };
+    int64_t l = 0;
+    for (; l + W <= count; l += W) {
+      int64_t i = 0;
+      for (; i + W <= n; i += W) {
+        V re[W], im[W];
+        each<W>([&](auto k) __attribute__((always_inline)) {
+          read<T, form>(xr, xi, (l + k) * lines.row + i, re[k], im[k]);
+        });
+        transpose<W, kRounds>(re);
+        transpose<W, kRounds>(im);
+        each<W>([&](auto k) __attribute__((always_inline)) {
+          store(yr + (i + k) * columns.row + l, re[k]);
+          store(yi + (i + k) * columns.row + l, im[k]);
+        });
       }
+      for (int64_t k = l; k < l + W; k++)
+        for (int64_t r = i; r < n; r++) one(k, r);
+    }
+    for (; l < count; l++)
+      for (int64_t i = 0; i < n; i++) one(l, i);
+  }
+  static void gather(const FftMatrix& lines, const FftMatrix& columns, int64_t n, int64_t count) {
+    if (lines.form == FftForm::Planar) return gather_as<FftForm::Planar>(lines, columns, n, count);
+    if (lines.form == FftForm::Pairs) return gather_as<FftForm::Pairs>(lines, columns, n, count);
+    gather_as<FftForm::Swapped>(lines, columns, n, count);
+  }
+
+  template <FftForm form>
+  static void scatter_as(const FftMatrix& columns, const FftMatrix& lines, int64_t n, int64_t count,
+                         T scale) {
+    const T *xr = static_cast<T*>(columns.re), *xi = static_cast<T*>(columns.im);
+    T *yr = static_cast<T*>(lines.re), *yi = static_cast<T*>(lines.im);
+    auto one = [&](int64_t l, int64_t i) {
+      write<T, form>(yr, yi, l * lines.row + i, T(xr[i * columns.row + l] * scale),
+                     T(xi[i * columns.row + l] * scale));
+    };
+    int64_t l = 0;
+    for (; l + W <= count; l += W) {
+      int64_t i = 0;
+      for (; i + W <= n; i += W) {
+        V re[W], im[W];
+        each<W>([&](auto k) __attribute__((always_inline)) {
+          re[k] = load<V>(xr + (i + k) * columns.row + l) * scale;
+          im[k] = load<V>(xi + (i + k) * columns.row + l) * scale;
+        });
+        transpose<W, kRounds>(re);
+        transpose<W, kRounds>(im);
+        each<W>([&](auto k) __attribute__((always_inline)) {
+          write<T, form>(yr, yi, (l + k) * lines.row + i, re[k], im[k]);
+        });
+      }
+      for (int64_t k = l; k < l + W; k++)
+        for (int64_t r = i; r < n; r++) one(k, r);
+    }
+    for (; l < count; l++)
+      for (int64_t i = 0; i < n; i++) one(l, i);
   }
   static void scatter(const FftMatrix& columns, const FftMatrix& lines, int64_t n, int64_t count,
                       double scale) {
-    const T *re = static_cast<T*>(columns.re), *im = static_cast<T*>(columns.im), s = T(scale);
-    if (lines.form == FftForm::Planar) {
-      T *a = static_cast<T*>(lines.re), *b = static_cast<T*>(lines.im);
-      for (int64_t k = 0; k < count; k++)
-        for (int64_t i = 0; i < n; i++) {
-          a[k * lines.row + i] = re[i * columns.row + k];
-          b[k * lines.row + i] = im[i * columns.row + k];
-        }
-      return;
-    }
-    const int64_t flip = lines.form == FftForm::Swapped;
-    T* y = static_cast<T*>(lines.re);
-    for (int64_t b = 0; b < count; b++)
-      for (int64_t i = 0; i < n; i++) {
-        y[2 * (b * lines.row + i) + flip] = re[i * columns.row + b] * s;
-        y[2 * (b * lines.row + i) + 1 - flip] = im[i * columns.row + b] * s;
-      }
+    const T s = T(scale);
+    if (lines.form == FftForm::Planar)
+      return scatter_as<FftForm::Planar>(columns, lines, n, count, s);
+    if (lines.form == FftForm::Pairs)
+      return scatter_as<FftForm::Pairs>(columns, lines, n, count, s);
+    scatter_as<FftForm::Swapped>(columns, lines, n, count, s);
   }
 
   // With the even and odd elements' transforms E and O: Z = E + iO, X[k] = E[k] + w^k O[k].

@@ -40,17 +40,17 @@ FftMatrix moved(const FftMatrix& m, int64_t at, int64_t width) {
 
 FftMatrix exchanged(const FftMatrix& m) { return {m.im, m.re, m.row, m.form}; }
 
-constexpr int64_t kCacheNumbers = 8192;  // of a tile, so that it and its copy stay in the L2 cache
+constexpr int64_t kCacheBytes = 1 << 16;  // of a tile's parts, so that it stays in the L2 cache
 
 // How many columns of n rows make a tile.
-int64_t tile_columns(int64_t n, int64_t cols) {
-  return std::min(cols, std::max<int64_t>(16, kCacheNumbers / n / 16 * 16));
+int64_t tile_columns(int64_t n, int64_t cols, DType real) {
+  return std::min(cols, std::max<int64_t>(16, kCacheBytes / width_of(real) / n / 16 * 16));
 }
 
 // f(first, count) for tiles of columns.
 template <class F>
-void each_tile(int64_t n, int64_t cols, bool threads, F&& f) {
-  const int64_t tile = tile_columns(n, cols), tiles = (cols + tile - 1) / tile;
+void each_tile(int64_t n, int64_t cols, DType real, bool threads, F&& f) {
+  const int64_t tile = tile_columns(n, cols, real), tiles = (cols + tile - 1) / tile;
   auto some = [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; t++) f(t * tile, std::min(tile, cols - t * tile));
   };
@@ -70,7 +70,7 @@ void split_line(const FftPlan& plan, const FftMatrix& in, const FftMatrix& out, 
   x.row = cols;
   y.row = rows;
   const bool alone = work == nullptr;  // a whole line for all threads: each has its own memory
-  each_tile(rows, cols, alone, [&](int64_t first, int64_t count) {
+  each_tile(rows, cols, plan.real, alone, [&](int64_t first, int64_t count) {
     const int64_t size = rows * count;
     std::unique_ptr<Work> own(alone ? new Work(6 * size, plan.real) : nullptr);
     char* w = alone ? own->at(0) : work;
@@ -80,7 +80,7 @@ void split_line(const FftPlan& plan, const FftMatrix& in, const FftMatrix& out, 
     fns.twist(tile, plan.twist.matrix(cols, first), moved(turned, first * rows, width), rows,
               count);
   });
-  each_tile(cols, rows, alone, [&](int64_t first, int64_t count) {
+  each_tile(cols, rows, plan.real, alone, [&](int64_t first, int64_t count) {
     const int64_t size = cols * count;
     std::unique_ptr<Work> own(alone ? new Work(4 * size, plan.real) : nullptr);
     fns.columns(plan.by_cols->columns(), moved(turned, first, width), moved(y, first, width), count,
@@ -91,7 +91,8 @@ void split_line(const FftPlan& plan, const FftMatrix& in, const FftMatrix& out, 
 // Numbers of scratch memory that split_line needs besides `middle`.
 int64_t split_work(const FftPlan& plan) {
   const int64_t rows = plan.by_rows->n, cols = plan.by_cols->n;
-  return std::max(6 * rows * tile_columns(rows, cols), 4 * cols * tile_columns(cols, rows));
+  return std::max(6 * rows * tile_columns(rows, cols, plan.real),
+                  4 * cols * tile_columns(cols, rows, plan.real));
 }
 
 constexpr int64_t kAlone = 1 << 15;  // points of a line that several threads share
@@ -114,7 +115,7 @@ void split_lines(const FftPlan& plan, const FftMatrix& in, const FftMatrix& out,
 void short_lines(const FftPlan& plan, const FftMatrix& in, const FftMatrix& out, int64_t count,
                  double scale) {
   const FftFns& fns = fft_fns(plan.real);
-  const int64_t tile = std::min<int64_t>(tile_columns(plan.n, count), 64),
+  const int64_t tile = std::min<int64_t>(tile_columns(plan.n, count, plan.real), 64),
                 width = width_of(plan.real), size = plan.n * tile;
   const Work work(8 * size, plan.real);
   const FftMatrix a = work.planar(0, size, tile), b = work.planar(2 * size, size, tile);
@@ -178,7 +179,7 @@ void fft_columns(const FftPlan& plan, void* data, int64_t outer, int64_t inner, 
     return fft_lines(plan, lines, lines, outer, scale);
   }
   const bool direct = !plan.padded && n <= kDirectColumns;
-  const int64_t tile = direct ? tile_columns(n, inner) : std::min<int64_t>(16, inner),
+  const int64_t tile = direct ? tile_columns(n, inner, plan.real) : std::min<int64_t>(16, inner),
                 tiles = (inner + tile - 1) / tile;
   parallel_for(
       outer * tiles, std::max<int64_t>(1, 8192 / (n * tile)), [&](int64_t begin, int64_t end) {
@@ -201,6 +202,28 @@ void fft_columns(const FftPlan& plan, void* data, int64_t outer, int64_t inner, 
           for (int64_t i = 0; i < n; i++)
             for (int64_t c = 0; c < count; c++)
               std::copy_n(work.at(2 * (c * n + i)), 2 * width, x + 2 * (i * inner + c) * width);
+        }
+      });
+}
+
+void fft_columns_to_lines(const FftPlan& plan, const void* in, void* out, int64_t outer,
+                          int64_t inner, FftForm form, double scale) {
+  const FftFns& fns = fft_fns(plan.real);
+  const int64_t n = plan.n, width = width_of(plan.real), cols = tile_columns(n, inner, plan.real),
+                tiles = (inner + cols - 1) / cols;
+  void* data = const_cast<void*>(in);
+  parallel_for(
+      outer * tiles, std::max<int64_t>(1, 8192 / (n * cols)), [&](int64_t begin, int64_t end) {
+        const Work work(6 * n * cols, plan.real);
+        for (int64_t t = begin; t < end; t++) {
+          const int64_t first = t % tiles * cols, count = std::min(cols, inner - first);
+          const FftMatrix part = moved({data, data, inner, form}, t / tiles * n * inner + first,
+                                       width),
+                          lines =
+                              moved({out, out, n, form}, (t / tiles * inner + first) * n, width),
+                          tile = work.planar(0, n * count, count);
+          fns.columns(plan.columns(), part, tile, count, work.at(2 * n * count), 1);
+          fns.scatter(tile, lines, n, count, scale);
         }
       });
 }

@@ -70,6 +70,9 @@ void fft_lines(const FftPlan& plan, const FftMatrix& in, const FftMatrix& out, i
 // Transforms columns: `outer` matrices of plan.n rows and `inner` columns, in place.
 void fft_columns(const FftPlan& plan, void* data, int64_t outer, int64_t inner, FftForm form,
                  double scale);
+// Columns of `in` become transformed lines of `out`: `outer` matrices of `inner` lines.
+void fft_columns_to_lines(const FftPlan& plan, const void* in, void* out, int64_t outer,
+                          int64_t inner, FftForm form, double scale);
 // Real lines of n numbers to n / 2 + 1 frequencies, in rows of `row`, and back; n is even.
 void fft_real_lines(int64_t n, DType real, const void* in, void* out, int64_t row, int64_t lines,
                     double scale);

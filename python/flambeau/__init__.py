@@ -58,17 +58,14 @@ for _module, _name, _target in _C._aliases:
 from . import _contract as _contract  # noqa: E402
 from . import _functional as _functional  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
-from . import _statistics as _statistics  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
 from ._functional import *  # noqa: E402
-from ._statistics import *  # noqa: E402
 from ._unique import unique, unique_consecutive  # noqa: E402
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 Tensor.unique, Tensor.unique_consecutive = unique, unique_consecutive
-Tensor.histogram = _statistics.histogram
 
 float = float32
 double = float64
@@ -98,6 +95,10 @@ _LAZY_NAMES = {
     "finfo": "_dtype_info",
     "iinfo": "_dtype_info",
     "autocast": "amp",
+    "gradient": "_statistics",
+    "histogram": "_statistics",
+    "histogramdd": "_statistics",
+    "unravel_index": "_statistics",
 }
 
 

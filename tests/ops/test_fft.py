@@ -216,9 +216,7 @@ def test_frequencies_and_shifts():
         for axes in (None, 0, (0, 1)):
             want = np.fft.fftshift(a, axes)
             np.testing.assert_array_equal(flambeau.fft.fftshift(tensor(a), axes).numpy(), want)
-            np.testing.assert_array_equal(
-                flambeau.fft.ifftshift(tensor(want), axes).numpy(), a
-            )
+            np.testing.assert_array_equal(flambeau.fft.ifftshift(tensor(want), axes).numpy(), a)
 
 
 # ---- windows -----------------------------------------------------------------------------------------
@@ -325,9 +323,7 @@ def test_istft_inverts(onesided, normalized):
 
 def test_short_time_derivatives():
     x, window = tensor(RNG.standard_normal(14), True), tensor(RNG.random(4) + 0.5, True)
-    assert gradcheck(
-        lambda x, w: flambeau.stft(x, 6, 2, 4, w, return_complex=True), (x, window)
-    )
+    assert gradcheck(lambda x, w: flambeau.stft(x, 6, 2, 4, w, return_complex=True), (x, window))
     s = tensor(complex_array(4, 5), True)
     assert gradcheck(lambda s, w: flambeau.istft(s, 6, 2, 4, w), (s, window))
 

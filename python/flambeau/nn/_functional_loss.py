@@ -12,7 +12,6 @@ import warnings
 from .._C import ops
 from ._functional_common import check_reduction, legacy_get_string, reduce_loss
 from ._functional_distance import pairwise_distance
-from ._reduction import get_enum
 
 
 def _reduction_of(reduction, size_average, reduce):
@@ -243,13 +242,14 @@ def ctc_loss(
         blank: the class that separates labels.
         zero_infinity: whether losses that are infinite, of targets too long, count zero.
     """
+    check_reduction(reduction)
     return ops.ctc_loss(
         log_probs,
         targets,
         input_lengths,
         target_lengths,
         blank,
-        get_enum(reduction),
+        {"none": 0, "mean": 1, "sum": 2}[reduction],
         zero_infinity,
     )
 
