@@ -1,4 +1,6 @@
 // Losses and softmax as the public API has them: argument checks around the kernels.
+#include <limits>
+
 #include "autograd/formulas.h"
 #include "ops/all.h"
 
@@ -143,6 +145,44 @@ Tensor cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& 
     return std::get<0>(
         _cross_entropy(self, target, weight, reduction_number(reduction), ignore_index));
   return nll_loss(log_softmax(self, 1, std::nullopt), target, weight, ignore_index, reduction);
+}
+
+namespace {
+
+Dims lengths_of(const char* name, const Tensor& t) {
+  check(category(t.dtype()) == Category::Integral, name, " must be integral, got ", t.dtype());
+  check(!t.is_meta(), "ctc_loss(): ", name,
+        " decide what is computed; 'meta' tensors have no values");
+  Tensor flat = contiguous(_to_dtype(reshape(t, Dims{-1}), DType::Int64), std::nullopt);
+  return Dims(IntSpan(flat.data<int64_t>(), size_t(flat.numel())));
+}
+
+}  // namespace
+
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Dims& input_lengths,
+                const Dims& target_lengths, int64_t blank, int64_t reduction, bool zero_infinity) {
+  const bool single = log_probs.dim() == 2;
+  Tensor loss = std::get<0>(_ctc_loss(single ? unsqueeze(log_probs, 1) : log_probs, targets,
+                                      input_lengths, target_lengths, blank, zero_infinity));
+  if (zero_infinity)
+    loss = formulas::masked(loss, ne(loss, std::numeric_limits<double>::infinity()));
+  if (reduction == 2) return sum(loss, std::nullopt);
+  if (reduction == 0) return single ? squeeze_dim(loss, 0) : loss;
+  // the mean over the batch of losses over lengths
+  const int64_t batch = int64_t(target_lengths.size());
+  Tensor lengths = flambeau::empty(Dims{batch}, DType::Int64, loss.device());
+  if (!lengths.is_meta())
+    for (int64_t b = 0; b < batch; b++)
+      lengths.data<int64_t>()[b] = std::max<int64_t>(target_lengths[size_t(b)], 1);
+  return mean(loss / lengths, std::nullopt);
+}
+
+Tensor ctc_loss_Tensor(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                       const Tensor& target_lengths, int64_t blank, int64_t reduction,
+                       bool zero_infinity) {
+  const Dims inputs = lengths_of("input_lengths", input_lengths),
+             labels = lengths_of("target_lengths", target_lengths);
+  return ctc_loss(log_probs, targets, inputs, labels, blank, reduction, zero_infinity);
 }
 
 }  // namespace flambeau::ops

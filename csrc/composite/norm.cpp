@@ -240,5 +240,32 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const OptTensor& weig
   return std::get<0>(_group_norm(input, num_groups, weight, bias, eps));
 }
 
+std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const OptTensor& weight,
+                                                     const OptTensor& bias,
+                                                     const OptTensor& running_mean,
+                                                     const OptTensor& running_var, bool training,
+                                                     double momentum, double eps) {
+  Tensor out =
+      batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, false);
+  NoGrad off;
+  if (!training) {
+    Tensor none = flambeau::empty(Dims{0}, input.dtype(), input.device());
+    return {out, none, clone(none, std::nullopt)};
+  }
+  auto [var, mean] = _var_mean(input, formulas::all_but_channel(input.dim()), 0, false, false);
+  return {out, mean, rsqrt(var + eps)};
+}
+
+std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const OptTensor& weight,
+                                                     const OptTensor& bias, int64_t N, int64_t C,
+                                                     int64_t HxW, int64_t group, double eps) {
+  check(input.numel() == N * C * HxW, "native_group_norm(): an input of shape ", input.sizes(),
+        " has not N * C * HxW = ", N, " * ", C, " * ", HxW, " elements");
+  Tensor out = group_norm(input, group, weight, bias, eps, false);
+  auto [var, mean] =
+      _var_mean(reshape(input, Dims{N, group, C / group * HxW}), Dims{2}, 0, false, false);
+  return {out, mean, rsqrt(var + eps)};
+}
+
 }  // namespace ops
 }  // namespace flambeau

@@ -116,6 +116,48 @@ FLAMBEAU_POOL(3, FLAMBEAU_COMMA std::optional<int64_t> divisor, divisor)
 #undef FLAMBEAU_COMMA
 #undef FLAMBEAU_POOL
 
+namespace {
+
+std::tuple<Tensor, Tensor> fractional_max_pool(int64_t rank, const Tensor& x, const Dims& kernel,
+                                               const Dims& output, const Tensor& samples) {
+  static const char* names[] = {"time", "height", "width"};
+  check_input("fractional_max_pool", x, rank);
+  const bool batched = x.dim() == rank + 2;
+  const int64_t n = batched ? x.size(0) : 1, channels = x.size(-rank - 1);
+  check(x.dtype() == samples.dtype(), "Expect _random_samples to have the same dtype as input");
+  check(samples.dim() == 3, "Expect _random_samples to have 3 dimensions; got ", samples.dim());
+  check(samples.size(0) >= n, "Expect _random_samples.size(0) no less than input batch size.");
+  check(samples.size(1) == channels,
+        "Expect _random_samples.size(1) equals to input channel size.");
+  check(samples.size(2) == rank, "Expect _random_samples.size(2) equals to ", rank, "; got ",
+        samples.size(2), ".");
+  for (int64_t d = 0; d < rank; d++) {
+    const int64_t in = x.size(d - rank), k = kernel[size_t(d)], out = output[size_t(d)];
+    check(k > 0 && out >= 0, "fractional_max_pool", rank,
+          "d(): kernel_size must be positive and output_size not negative, but got kernel_size=",
+          kernel, " and output_size=", output);
+    check(out + k - 1 <= in, "fractional_max_pool", rank, "d(): pool ", names[3 - rank + d], " ", k,
+          " too large relative to input ", names[3 - rank + d], " ", in);
+  }
+  // of planes, the first sample is for the width
+  Tensor r = narrow(samples, 0, 0, n);
+  if (rank == 2) r = _constant_pad(flip(r, Dims{2}), Dims{1, 0}, 0);
+  auto [out, at] =
+      _fractional_max_pool(to_five(x, rank), to_three(kernel, 1), to_three(output, 1), r);
+  return {from_five(out, x, rank), from_five(at, x, rank)};
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& self, const Dims& kernel,
+                                                 const Dims& output, const Tensor& samples) {
+  return fractional_max_pool(2, self, kernel, output, samples);
+}
+std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& self, const Dims& kernel,
+                                                 const Dims& output, const Tensor& samples) {
+  return fractional_max_pool(3, self, kernel, output, samples);
+}
+
 }  // namespace ops
 
 namespace formulas {

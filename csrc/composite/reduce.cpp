@@ -137,6 +137,23 @@ Tensor norm_Scalar(const Tensor& self, const std::optional<Scalar>& p,
   return linalg_vector_norm(self, p.value_or(2), dim, keepdim, dtype);
 }
 
+namespace {
+void check_weights(const char* name, const OptTensor& w, int64_t observations, bool floating) {
+  if (!w) return;
+  check(w->dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ", name,
+        " with ", w->dim(), " dimensions");
+  check(floating ? w->is_floating() : is_integral(w->dtype()), "cov(): expected ", name,
+        " to have ", floating ? "floating point" : "integral", " dtype but got ", name, " with ",
+        w->dtype(), " dtype");
+  check(w->numel() == observations, "cov(): expected ", name,
+        " to have the same numel as there are observations in the input but got ", w->numel(),
+        " != ", observations);
+  NoGrad off;
+  check(w->is_meta() || w->numel() == 0 || item(ge(amin(*w, Dims{}, false), 0)).to_bool(),
+        "cov(): ", name, " cannot be negative");
+}
+}  // namespace
+
 Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
            const OptTensor& aweights) {
   check(self.dim() <= 2,
@@ -145,16 +162,11 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
   check(self.dtype() != DType::Bool, "cov(): bool dtype is not supported for input");
   Tensor x = self.dim() < 2 ? reshape(self, Dims{1, -1}) : self;
   const int64_t n = x.size(1);
+  check_weights("fweights", fweights, n, false);
+  check_weights("aweights", aweights, n, true);
   Tensor w;
   if (fweights) w = *fweights;
   if (aweights) w = fweights ? w * *aweights : *aweights;
-  if (w.defined()) {
-    check(w.dim() <= 1 && w.numel() == n,
-          "cov(): expected fweights and aweights to have one weight for each of the ", n,
-          " observations");
-    check(any(lt(w, 0)).is_meta() || !any(lt(w, 0)).data<bool>()[0],
-          "cov(): weights cannot be negative");
-  }
   if (category(x.dtype()) <= Category::Integral) x = _to_dtype(x, default_dtype());
   Tensor total = w.defined() ? sum(_to_dtype(w, real_dtype(x.dtype())), std::nullopt)
                              : full(Dims{}, n, real_dtype(x.dtype()), x.device());

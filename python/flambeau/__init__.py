@@ -91,7 +91,7 @@ newaxis = None
 # loaded on first use
 _LAZY_MODULES = {
     "amp", "backends", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random",
-    "serialization", "special", "storage", "testing", "types", "utils", "version",
+    "serialization", "signal", "special", "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",
@@ -101,6 +101,10 @@ _LAZY_NAMES = {
     "finfo": "_dtype_info",
     "iinfo": "_dtype_info",
     "autocast": "amp",
+    "gradient": "_statistics",
+    "histogram": "_statistics",
+    "histogramdd": "_statistics",
+    "unravel_index": "_statistics",
 }
 
 

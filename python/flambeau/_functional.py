@@ -207,6 +207,9 @@ def atleast_3d(*tensors):
 
 def cartesian_prod(*tensors):
     """Every combination of the elements of 1-d tensors, one row each."""
+    for t in tensors:
+        if t.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return ops.stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)

@@ -298,6 +298,14 @@ def __torch_function__(cls, func, types, args=(), kwargs=None):
 Tensor.__torch_function__ = classmethod(__torch_function__)
 
 
+@_method
+def histogram(self, bins=100, *, range=None, weight=None, density=False):
+    """`flambeau.histogram` of this tensor."""
+    from ._statistics import histogram
+
+    return histogram(self, bins, range=range, weight=weight, density=density)
+
+
 def _as_subclass(value, cls):
     if isinstance(value, Tensor) and not isinstance(value, cls):
         return value.as_subclass(cls)

@@ -173,3 +173,40 @@ op(
     tags="autocast:fp32",
     doc="`nll_loss` of ``log_softmax(input, 1)``; target holds class numbers, or probabilities of all classes.",
 )
+
+# ---- sequences
+
+op(
+    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0,"
+    " bool zero_infinity=False) -> (Tensor, Tensor)",
+    kernel=native,
+    grad={
+        "log_probs": "_ctc_loss_backward(grads[0], log_probs, targets, input_lengths, target_lengths,"
+        " results[0], results[1], blank, zero_infinity)"
+    },
+    doc="Negative log-likelihood of each sequence, and the logarithms of the forward variables.",
+    **INTERNAL,
+)
+op(
+    "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths,"
+    " int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank,"
+    " bool zero_infinity=False) -> Tensor",
+    kernel=native,
+    **INTERNAL,
+)
+_CTC = "int blank=0, int reduction=1, bool zero_infinity=False"
+op(
+    f"ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, {_CTC}) -> Tensor",
+    kernel=composite,
+    forms="function",
+    tags="autocast:fp32",
+    doc="Connectionist temporal classification: minus the logarithm of the probability that a path through"
+    " ``log_probs`` (T, N, C) gives the target once repetitions and blanks are dropped. ``reduction`` is 0"
+    " for none, 1 for the mean of losses over target lengths, 2 for the sum.",
+)
+op(
+    f"ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, {_CTC}) -> Tensor",
+    kernel=composite,
+    forms="function",
+    tags="autocast:fp32",
+)

@@ -132,3 +132,18 @@ op(
     samples=[(T(2, 4, 3), 2, T(4), T(4), 1e-5)],
     **INTERNAL,
 )
+op(
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,"
+    f" bool training, float momentum, float eps) -> {TRIPLE}",
+    kernel=composite,
+    samples=[(T(4, 3), T(3), T(3), None, None, True, 0.1, 1e-5)],
+    forms="function",
+    doc="`batch_norm`, and in training the batch's mean and reciprocal standard deviation of each channel.",
+)
+op(
+    f"native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> {TRIPLE}",
+    kernel=composite,
+    samples=[(T(2, 4, 3), T(4), T(4), 2, 4, 3, 2, 1e-5)],
+    forms="function",
+    doc="`group_norm`, and each group's mean and reciprocal standard deviation.",
+)

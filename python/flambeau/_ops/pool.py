@@ -94,3 +94,21 @@ for _n in (1, 2, 3):
         forms="function",
         doc="Largest elements, and their positions, of windows chosen by the output's size.",
     )
+
+# ---- windows at random places
+op(
+    "_fractional_max_pool(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor output, Tensor indices)",
+    kernel=native,
+    grad={"self": "place_in_plane(grads[0], results[1], self.shape)"},
+    forms="",
+    tags="internal",
+)
+for _n in (2, 3):
+    op(
+        f"fractional_max_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+        kernel=composite,
+        samples=[(T(*(1, 2, *(5,) * _n)), 2, 3, T(1, 2, _n, low=0.1, high=0.9))],
+        forms="",
+        doc="Largest elements, and their positions, of windows at pseudo-random distances that ``random_samples``,"
+        " numbers in [0, 1) for each plane and dimension, decide.",
+    )

@@ -234,15 +234,23 @@ def ctc_loss(
     reduction="mean",
     zero_infinity=False,
 ):
-    """Connectionist temporal classification of log-probabilities (T, N, C)."""
+    """Connectionist temporal classification of log-probabilities (T, N, C).
+
+    Args:
+        targets: (N, S), or the targets of all sequences one after the other.
+        input_lengths, target_lengths: how many steps and labels each sequence has.
+        blank: the class that separates labels.
+        zero_infinity: whether losses that are infinite, of targets too long, count zero.
+    """
+    check_reduction(reduction)
     return ops.ctc_loss(
         log_probs,
         targets,
         input_lengths,
         target_lengths,
-        blank=blank,
-        reduction=reduction,
-        zero_infinity=zero_infinity,
+        blank,
+        {"none": 0, "mean": 1, "sum": 2}[reduction],
+        zero_infinity,
     )
 
 

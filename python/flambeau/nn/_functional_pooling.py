@@ -229,3 +229,50 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
     kernel = _triple(kernel_size)
     stride = kernel if stride is None else _triple(stride)
     return _max_unpool(input, indices, kernel, stride, _triple(padding), output_size)
+
+
+# Fractional pooling -------------------------------------------------------------------------------
+
+
+def _fractional_max_pool(n, sizes):
+    name = f"fractional_max_pool{n}d"
+
+    def with_indices(
+        input,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=True,
+        _random_samples=None,
+    ):
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        if output_size is None:
+            ratios = sizes(output_ratio)
+            output_size = [int(input.size(d - n) * ratios[d]) for d in range(n)]
+        if _random_samples is None:
+            batch = 1 if input.dim() == n + 1 else input.size(0)
+            _random_samples = ops.rand(
+                batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device
+            )
+        return getattr(ops, name)(input, kernel_size, output_size, _random_samples)
+
+    def pool(
+        input,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ):
+        result = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return result if return_indices else result[0]
+
+    return (
+        _named(pool, name, "The maxima of as many windows as are wanted, at pseudo-random places."),
+        _named(with_indices, f"{name}_with_indices", f"`{name}` and where the maxima are."),
+    )
+
+
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional_max_pool(2, _pair)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional_max_pool(3, _triple)

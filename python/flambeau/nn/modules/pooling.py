@@ -16,6 +16,8 @@ __all__ = [
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
@@ -273,6 +275,69 @@ class LPPool3d(_LPPoolNd):
 
     def forward(self, input):
         return F.lp_pool3d(input, *self._arguments())
+
+
+class _FractionalMaxPoolNd(Module):
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    _sizes = staticmethod(_pair)
+
+    def __init__(
+        self,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = self._sizes(kernel_size)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = self._sizes(output_size) if output_size is not None else None
+        self.output_ratio = self._sizes(output_ratio) if output_ratio is not None else None
+        name = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def _arguments(self):
+        return (
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            self._random_samples,
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """The maxima of windows of (N, C, H, W) at pseudo-random places.
+
+    Args:
+        kernel_size: the size of the windows.
+        output_size, output_ratio: how many windows there are, or that number over the input's size.
+
+    Example:
+        >>> nn.FractionalMaxPool2d(2, output_ratio=0.5)(flambeau.ones(1, 2, 6, 6)).shape
+        torch.Size([1, 2, 3, 3])
+    """
+
+    def forward(self, input):
+        return F.fractional_max_pool2d(input, *self._arguments())
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """The maxima of windows of (N, C, D, H, W) at pseudo-random places; see `FractionalMaxPool2d`."""
+
+    _sizes = staticmethod(_triple)
+
+    def forward(self, input):
+        return F.fractional_max_pool3d(input, *self._arguments())
 
 
 class _AdaptiveMaxPoolNd(Module):
