@@ -28,9 +28,6 @@ Tensor diagonal_of(const Tensor& a) { return diagonal(a, 0, -2, -1); }
 Tensor diagonal_matrix(const Tensor& d) { return diag_embed(d, 0, -2, -1); }
 Tensor real_part(const Tensor& a) { return a.is_complex() ? real(a) : a; }
 Tensor zeros_of(const Tensor& a) { return zeros(a.sizes(), a.dtype(), a.device()); }
-Tensor identity_like(const Tensor& a) {
-  return eye(a.size(-1), std::nullopt, a.dtype(), a.device());
-}
 // All but the diagonal.
 Tensor off_diagonal(const Tensor& a) { return a - diagonal_matrix(diagonal_of(a)); }
 // A + Aᴴ with half of the diagonal, which is real: the adjoint of taking a Hermitian matrix's upper
