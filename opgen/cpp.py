@@ -159,13 +159,18 @@ class Emitter(ast.NodeVisitor):
 
 
 class ScalarEmitter(Emitter):
-    """Pointwise expressions: literals take the compute type."""
+    """Pointwise expressions: literals take the compute type; parameters come before constants."""
 
     NAMED = {"pi": "T(3.14159265358979323846)", "inf": "kInf<T>", "nan": "kNaN<T>"}
 
+    def __init__(self, parameters=()):
+        super().__init__()
+        self.parameters = parameters
+
     def visit_Name(self, n):
         self.names.add(n.id)
-        return self.NAMED.get(n.id, cpp_name(n.id))
+        named = None if n.id in self.parameters else self.NAMED.get(n.id)
+        return named or cpp_name(n.id)
 
     def visit_Constant(self, n):
         return str(n.value).lower() if isinstance(n.value, bool) else f"T({n.value!r})"
@@ -182,5 +187,5 @@ def emit(text):
     return code, e.names, e.attributes
 
 
-def emit_scalar(text):
-    return ScalarEmitter().visit(ast.parse(text.strip(), mode="eval"))
+def emit_scalar(text, parameters=()):
+    return ScalarEmitter(parameters).visit(ast.parse(text.strip(), mode="eval"))

@@ -572,7 +572,7 @@ def loop_source(family, ops):
             )
             + ") {",
             *[f"(void){cpp_name(a.name)};" for a in params],
-            f"return {cpp.emit_scalar(o.kernel.text)};",
+            f"return {cpp.emit_scalar(o.kernel.text, {a.name for a in params})};",
             "}",
             "};",
         ]

@@ -230,7 +230,8 @@ Tensor linalg_matrix_power(const Tensor& self, int64_t n) {
   check_square("linalg.matrix_power", self);
   if (n == 0) {
     Tensor one = eye(self.size(-1), std::nullopt, self.dtype(), self.device());
-    return clone(expand(one, self.sizes(), false), MemoryFormat::Contiguous);
+    // a copy over `self` keeps it in the graph, with a gradient of zero
+    return copy_(clone(self, MemoryFormat::Contiguous), one, false);
   }
   if (n == 1) return clone(self, std::nullopt);
   Tensor base = self;
@@ -250,12 +251,12 @@ Tensor linalg_matrix_power(const Tensor& self, int64_t n) {
 }
 
 Tensor linalg_vander(const Tensor& x, std::optional<int64_t> N) {
-  check(x.dim() > 0, "linalg.vander: The input must have at least one dimension.");
-  const int64_t n = N.value_or(x.size(-1));
+  const int64_t n = N.value_or(x.dim() ? x.size(-1) : 1);
   check(n > 1, "N must be greater than 1.");
   Tensor t = x.dtype() == DType::Bool || is_integral(x.dtype()) ? _to_dtype(x, DType::Int64) : x;
-  Tensor column = unsqueeze(t, -1);
-  Dims wide = appended(x.sizes(), {n - 1});
+  Tensor column = unsqueeze(x.dim() ? t : unsqueeze(t, 0), -1);
+  Dims wide = column.sizes();
+  wide.back() = n - 1;
   Tensor powers = cumprod(expand(column, wide, false), -1, std::nullopt);
   return cat({ones(column.sizes(), t.dtype(), t.device()), powers}, -1);
 }

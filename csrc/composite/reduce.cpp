@@ -59,9 +59,10 @@ Dims matrix_dims(const Tensor& self, const Dims& dim) {
 // Norms of the singular values.
 Tensor spectral_norm(const Tensor& self, const Dims& d, bool keepdim, double ord, bool nuclear) {
   Tensor values = linalg_svdvals(movedim(self, d, Dims{-2, -1}), std::nullopt);
-  Tensor out = nuclear   ? sum_dim(values, Dims{-1}, false, std::nullopt)
-               : ord > 0 ? amax(values, Dims{-1}, false)
-                         : amin(values, Dims{-1}, false);
+  const bool none = values.size(-1) == 0 && ord > 0;  // the norm of nothing is 0
+  Tensor out = nuclear || none ? sum_dim(values, Dims{-1}, false, std::nullopt)
+               : ord > 0       ? amax(values, Dims{-1}, false)
+                               : amin(values, Dims{-1}, false);
   if (!keepdim) return out;
   return unsqueeze(unsqueeze(out, std::min(d[0], d[1])), std::max(d[0], d[1]));
 }

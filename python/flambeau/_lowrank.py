@@ -20,7 +20,8 @@ def lu(A, pivot=True, get_infos=False, out=None):
     tensor([2, 2], dtype=torch.int32)
     """
     results = ops.linalg_lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    results = tuple(results) if get_infos else tuple(results)[:2]
+    if not get_infos:
+        results = tuple(results)[:2]
     if out is None:
         return results
     if not isinstance(out, (tuple, list)):

@@ -172,6 +172,7 @@ def test_norms_of_singular_values():
         want = [numpy.linalg.norm(x.numpy(), order) for x in a]
         assert linalg.matrix_norm(a, order).tolist() == pytest.approx(want)
         assert linalg.norm(a, order, dim=(-2, -1)).tolist() == pytest.approx(want)
+    assert linalg.matrix_norm(flambeau.zeros(2, 0, 3), 2).tolist() == [0, 0]
     assert flambeau.norm(a[0], "nuc").item() == pytest.approx(
         numpy.linalg.norm(a[0].numpy(), "nuc")
     )
@@ -191,6 +192,7 @@ def test_powers():
     near(linalg.matrix_power(a, -3) @ a @ a @ a, flambeau.eye(3, dtype=REAL).expand(2, 3, 3))
     near(linalg.matrix_power(a, 0), flambeau.eye(3, dtype=REAL).expand(2, 3, 3))
     assert linalg.vander(flambeau.tensor([2, 3]), N=3).tolist() == [[1, 2, 4], [1, 3, 9]]
+    assert linalg.vander(flambeau.tensor(2.0), N=3).tolist() == [[1, 2, 4]]
     diagonal = flambeau.diag(flambeau.tensor([-1.0, 0.0, 300.0, -400.0], dtype=REAL))
     near(linalg.matrix_exp(diagonal), flambeau.diag(diagonal.diagonal().exp()), 1e-10)
 
@@ -256,6 +258,12 @@ def test_named_results_and_grad_fn():
     assert not linalg.lu(a).P.requires_grad and not linalg.lu_factor(a).pivots.requires_grad
 
 
+def test_diagonal_of_the_last_dimensions():
+    a = random(2, 3, 4)
+    assert linalg.diagonal(a).tolist() == a.diagonal(0, 1, 2).tolist()
+    assert linalg.diagonal(a, offset=1, dim1=0, dim2=1).tolist() == a.diagonal(1).tolist()
+
+
 def test_old_names():
     a = well(3, 3)
     near(a.lu()[0], linalg.lu_factor(a).LU)
@@ -290,8 +298,8 @@ CASES = {
     "cholesky": (lambda a: linalg.cholesky(symmetric(a)), [positive]),
     "cholesky_upper": (lambda a: linalg.cholesky(symmetric(a), upper=True), [positive]),
     "cholesky_old": (lambda a: flambeau.cholesky(symmetric(a)), [positive]),
-    "cholesky_inverse": (lambda a: flambeau.cholesky_inverse(a.tril()), [positive]),
-    "cholesky_inverse_upper": (lambda a: flambeau.cholesky_inverse(a.triu(), True), [positive]),
+    "cholesky_inverse": (lambda a: flambeau.cholesky_inverse(linalg.cholesky(symmetric(a))), [positive]),
+    "cholesky_inverse_upper": (lambda a: flambeau.cholesky_inverse(linalg.cholesky(symmetric(a)).mH, True), [positive]),
     "cholesky_solve": (lambda a, b: flambeau.cholesky_solve(b, a.tril()), [positive, "b"]),
     "cholesky_solve_upper": (lambda a, b: flambeau.cholesky_solve(b, a.triu(), True), [positive, "b"]),
     "lu": (lambda a: linalg.lu(a)[1:], [well]),
@@ -418,7 +426,6 @@ def test_failures_are_linalg_errors():
         (linalg.cholesky, "leading minor of order 1 is not positive-definite"),
         (linalg.inv, "diagonal element 1 is zero"),
         (lambda a: linalg.solve(a, flambeau.ones(3, 1)), "singular"),
-        (linalg.lu_factor, r"U\[1,1\] is zero"),
         (linalg.ldl_factor, "is zero"),
         (flambeau.cholesky_inverse, "diagonal element 1"),
     ):
@@ -426,6 +433,8 @@ def test_failures_are_linalg_errors():
             function(zero)
         with pytest.raises(linalg.LinAlgError, match=r"\(Batch element 1\)"):
             function(batch)
+    with pytest.raises(RuntimeError, match=r"\(Batch element 1\): U\[1,1\] is zero"):
+        linalg.lu_factor(batch)
     nan = flambeau.full((3, 3), float("nan"))
     for function in (linalg.svd, linalg.svdvals, linalg.eigh, linalg.eigvalsh):
         with pytest.raises(linalg.LinAlgError, match="failed to converge"):

@@ -269,7 +269,6 @@ op(
     grad={"self": "diagonal_grad(grad, self.shape, offset, dim1, dim2)"},
     samples=[(T(3, 4),), (T(3, 4), 1), (T(2, 3, 4), -1, 1, 2)],
     forms=FM,
-    alias="linalg.diagonal",
     doc="The diagonal of two dimensions as a last dimension.",
 )
 op(
