@@ -110,6 +110,7 @@ op(
 op(
     "celu(Tensor self, Scalar alpha=1) -> Tensor",
     kernel=decomp("celu_of(self, alpha)"),
+    node="CeluBackward0",
     samples=unary(),
     forms=BOTH,
     doc="Continuously differentiable exponential linear unit.",
@@ -148,6 +149,7 @@ op(
 op(
     "_gelu_tanh(Tensor self) -> Tensor",
     kernel=pointwise("x * 0.5 * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)))"),
+    node="GeluBackward0",
     on="f",
     grad={"self": "gelu_tanh_backward(grad, self)"},
     samples=unary(),
@@ -258,6 +260,7 @@ op(
 op(
     "_prelu(Tensor self, Tensor weight) -> Tensor",
     kernel=pointwise("x if x > 0 else y * x"),
+    node="PreluKernelBackward0",
     on="f",
     grad={
         "self": "_where(gt(self, 0), grad, grad * weight)",
@@ -270,6 +273,7 @@ op(
 op(
     "glu(Tensor self, int dim=-1) -> Tensor",
     kernel=decomp("glu_of(self, dim)"),
+    node="GluBackward0",
     samples=[],
     forms="",
     doc="First half along ``dim`` times the sigmoid of the second.",

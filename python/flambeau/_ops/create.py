@@ -146,6 +146,7 @@ op(
 op(
     "copy_(Tensor! self, Tensor src, bool non_blocking=False) -> Tensor",
     kernel=native,
+    node="torch::autograd::CopyBackwards",
     grad={"self": "zeros_like(grad, None, None, None)", "src": "grad"},
     tags="any_device",
     forms="method",
@@ -154,6 +155,7 @@ op(
 op(
     "fill_(Tensor! self, Operand value) -> Tensor",
     kernel=native,
+    node="FillBackward3 if is_tensor(value) else FillBackward2",
     grad={"self": "zeros_like(grad, None, None, None)", "value": "sum_to_size(grad, ())"},
     forms="function method",
     doc="Every element set to ``value``.",
@@ -161,10 +163,16 @@ op(
 op(
     "fill(Tensor self, Operand value) -> Tensor",
     kernel=decomp("filled(self, value)"),
+    node="FillBackward1 if is_tensor(value) else FillBackward0",
     forms="function",
     samples=[(T(2, 3), 2.0)],
 )
-op("zero_(Tensor! self) -> Tensor", kernel=decomp("fill_(self, 0)"), forms="function method")
+op(
+    "zero_(Tensor! self) -> Tensor",
+    kernel=decomp("fill_(self, 0)"),
+    node="ZeroBackward0",
+    forms="function method",
+)
 op(
     "zero(Tensor self) -> Tensor",
     kernel=decomp("filled(self, 0)"),
@@ -180,6 +188,7 @@ op(
 op(
     "_to_dtype(Tensor self, dtype dtype) -> Tensor",
     kernel=native,
+    node="ToCopyBackward0",
     grad={"self": "_to_dtype(grad, self.dtype)"},
     forms="",
     tags="internal",
@@ -238,6 +247,7 @@ op(
 op(
     "polar(Tensor abs, Tensor angle) -> Tensor",
     kernel=decomp("complex(mul(abs, cos(angle)), mul(abs, sin(angle)))"),
+    node="PolarBackward0",
     forms="function out",
     samples=[(T(3), T(3))],
     doc="Complex numbers from magnitude and angle.",
@@ -257,6 +267,7 @@ op(
 op(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
     kernel=composite,
+    node="StackBackward0",
     samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)], -1)],
     forms="function out",
     doc="Tensors joined along a new dimension.",
@@ -321,6 +332,7 @@ op(
 op(
     "rot90(Tensor self, int k=1, int[] dims=(0, 1)) -> Tensor",
     kernel=composite,
+    node="Rot90Backward0",
     samples=[(T(2, 3),), (T(2, 3), -1)],
     forms=FM,
 )
@@ -343,6 +355,7 @@ op(
 op(
     "diag(Tensor self, int diagonal=0) -> Tensor",
     kernel=composite,
+    node="DiagonalBackward0_copy",
     samples=[(T(3),), (T(3, 4), 1)],
     forms=FM + " out",
     doc="A vector as a diagonal matrix, or the diagonal of a matrix.",
@@ -371,6 +384,7 @@ op(
 op(
     "_constant_pad(Tensor self, int[] pad, Scalar value) -> Tensor",
     kernel=native,
+    node="ConstantPadNdBackward0",
     grad={"self": "_constant_pad(grad, negated(pad), 0)"},
     forms="",
     tags="internal",

@@ -62,9 +62,10 @@ op(
 op(
     "index_fill(Tensor self, int dim, Tensor index, Operand value) -> Tensor",
     kernel=native,
+    node="IndexFillBackward1 if is_tensor(value) else IndexFillBackward0",
     grad={
         "self": "index_fill(grad, dim, index, 0)",
-        "value": "sum_all(index_select(grad, dim, index))",
+        "value": "sum_all(index_select(grad, dim, distinct(index)))",
     },
     forms=FMI,
     doc="Entries ``index`` of a dimension set to ``value``.",
@@ -90,6 +91,7 @@ op(
 op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     kernel=native,
+    node="ScatterBackward1",
     grad={"self": "scatter_value(grad, dim, index, 0)"},
     forms=FMI + " out",
 )
@@ -113,6 +115,7 @@ op(
 op(
     "masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor",
     kernel=decomp("masked_filled(self, mask, value)"),
+    node="MaskedFillBackward1 if is_tensor(value) else MaskedFillBackward0",
     forms=FMI,
     samples=[],
     doc="``value`` where ``mask`` is true.",
@@ -120,6 +123,7 @@ op(
 op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     kernel=decomp("selected_by_mask(self, mask)"),
+    node="MaskedSelectBackward0",
     forms=FM + " out",
     doc="The elements where ``mask`` is true, in one dimension.",
 )
@@ -144,6 +148,7 @@ op("argwhere(Tensor self) -> Tensor", kernel=decomp("nonzero(self)"), forms=FM)
 op(
     "take(Tensor self, Tensor index) -> Tensor",
     kernel=decomp("take_flat(self, index)"),
+    node="TakeBackward0",
     forms=FM + " out",
     doc="Elements by position in the flattened tensor.",
 )
@@ -172,16 +177,19 @@ op(
 op(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
     kernel=decomp("with_part(self, src, select(self, dim, index))"),
+    node="SelectScatterBackward0",
     forms=FM,
 )
 op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     kernel=decomp("with_part(self, src, slice(self, dim, start, end, step))"),
+    node="SliceScatterBackward0",
     forms=FM,
 )
 op(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     kernel=decomp("with_part(self, src, diagonal(self, offset, dim1, dim2))"),
+    node="DiagonalScatterBackward0",
     forms=FM,
 )
 op(

@@ -68,6 +68,7 @@ op(
 op(
     "vdot(Tensor self, Tensor other) -> Tensor",
     kernel=decomp("dot(conj(self), other)"),
+    node="VdotBackward0",
     forms=FM,
     doc="dot with the first vector conjugated.",
 )
@@ -90,6 +91,7 @@ op(
 op(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="AddmmBackward0",
     samples=[(T(2, 4), T(2, 3), T(3, 4)), (T(4), T(2, 3), T(3, 4))],
     ref="self + mat1 @ mat2",
     forms=FM + " inplace",
@@ -98,30 +100,35 @@ op(
 op(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="AddmvBackward0",
     samples=[(T(2), T(2, 3), T(3))],
     forms=FM + " inplace",
 )
 op(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="AddrBackward0",
     samples=[(T(2, 3), T(2), T(3))],
     forms=FM + " inplace",
 )
 op(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="BaddbmmBackward0",
     samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
 )
 op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="AddbmmBackward0",
     samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
 )
 op(
     "linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor",
     kernel=native,
+    node="linear_node(self, bias)",
     grad={
         "self": "matmul(grad, conj(weight))",
         "weight": "linear_weight_grad(grad, self)",

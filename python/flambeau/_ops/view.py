@@ -82,6 +82,7 @@ op(
 op(
     "t(Tensor self) -> Tensor",
     kernel=composite,
+    node="TBackward0",
     forms=FM,
     samples=[(T(2, 3),), (T(3),), (T(),)],
     doc="Transpose of a matrix; 0-d and 1-d tensors stay.",
@@ -145,6 +146,7 @@ op(
 op(
     "squeeze.dim(Tensor self, int dim) -> Tensor",
     kernel=view,
+    node="SqueezeBackward1",
     grad={"self": "reshape(grad, self.shape)"},
     samples=[(T(2, 1, 3), 1), (T(2, 1), 0), (T(), 0)],
     forms=FM,
@@ -152,6 +154,7 @@ op(
 op(
     "squeeze.dims(Tensor self, int[] dim) -> Tensor",
     kernel=view,
+    node="SqueezeBackward2",
     grad={"self": "reshape(grad, self.shape)"},
     samples=[(T(2, 1, 3, 1), (1, 3))],
     forms=FM,
@@ -212,12 +215,14 @@ op(
 op(
     "split.sizes(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[]",
     kernel=composite,
+    node="SplitWithSizesBackward0",
     samples=[(T(5, 2), (1, 4))],
     forms=FM,
 )
 op(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
     kernel=decomp("_split(self, split_sizes, dim)"),
+    node="SplitWithSizesBackward0",
     forms=FM,
     samples=[(T(5, 2), (1, 4))],
 )
@@ -231,6 +236,7 @@ op(
 op(
     "tensor_split(Tensor self, int indices_or_sections, int dim=0) -> Tensor[]",
     kernel=composite,
+    node="SliceBackward0",
     samples=[(T(7, 2), 3)],
     forms=FM,
     doc="Pieces as NumPy's array_split.",
@@ -238,23 +244,27 @@ op(
 op(
     "tensor_split.indices(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]",
     kernel=composite,
+    node="SliceBackward0",
     samples=[(T(7, 2), (1, 4))],
     forms=FM,
 )
 op(
     "tensor_split.tensor(Tensor self, Tensor indices_or_sections, int dim=0) -> Tensor[]",
     kernel=composite,
+    node="SliceBackward0",
     forms=FM,
 )
 for _name, _dim in (("hsplit", 1), ("vsplit", 0), ("dsplit", 2)):
     op(
         f"{_name}(Tensor self, int sections) -> Tensor[]",
         kernel=decomp(f'axis_split("{_name}", self, sections, {_dim})'),
+        node="SliceBackward0",
         forms=FM,
     )
     op(
         f"{_name}.indices(Tensor self, int[] indices) -> Tensor[]",
         kernel=decomp(f'axis_split("{_name}", self, indices, {_dim})'),
+        node="SliceBackward0",
         forms=FM,
     )
 op(
@@ -368,6 +378,7 @@ op(
 op(
     "conj(Tensor self) -> Tensor",
     kernel=composite,
+    node="ConjBackward0",
     forms=FM,
     samples=[(T(2, 3),)],
     doc="Complex conjugate; real tensors are returned as they are.",
@@ -384,6 +395,7 @@ op(
 op(
     "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
     kernel=decomp("chunk(self, chunks, dim)"),
+    node="UnsafeSplitBackward0",
     forms=FM,
 )
 
