@@ -36,15 +36,40 @@ def group(ops):
     return out
 
 
+# Functions that take a number first: mul(2.0, x); the second kind only before a tensor.
+NUMBER_FIRST = {"add", "sub", "mul", "div", "floor_divide"}
+NUMBER_THEN_TENSOR = {
+    "pow", "remainder", "xlogy", "float_power", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_left_shift", "bitwise_right_shift",
+}  # fmt: skip
+
+
 def weak_self(o):
-    """Functions of a tensor and a number also take the number first: mul(2.0, x)."""
-    return o.has("function") and any(a.type == "Operand" for a in o.args)
+    return o.has("function") and (o.base in NUMBER_FIRST or needs_tensor(o))
+
+
+def needs_tensor(o):
+    return (o.base in NUMBER_THEN_TENSOR or o.base.startswith("special_")) and any(
+        a.type == "Operand" for a in o.args
+    )
+
+
+# Lists of which PyTorch also takes one int; elsewhere `int[]` is a list, or separate ints where a
+# signature allows them (`variadic`).
+LONE_INT = {"dim", "shifts", "source", "destination"}
+
+
+def expansion(a):
+    if cpp.is_sized(a.type):
+        return int(a.type.rstrip("?")[4:-1])
+    lone = a.type.startswith("int[]") and (a.name in LONE_INT or a.default == "()")
+    return "kLoneInt" if lone else 0
 
 
 def param_rows(o):
     rows = []
     for i, a in enumerate(o.args):
-        expand = int(a.type.rstrip("?")[4:-1]) if cpp.is_sized(a.type) else 0
+        expand = int(needs_tensor(o)) if i == 0 else expansion(a)
         k = (
             "WeakTensor"
             if i == 0 and a.type == "Tensor" and weak_self(o) and not a.mutable
@@ -152,9 +177,19 @@ def call_case(o, suffix=""):
         else:
             lines.append(f"if (b.at[{outs}]) return {wrap(o, result)};")
     expression = f"ops::{o.name}{suffix}({', '.join(args)})"
+    if not suffix and o.node and o.mutates and o.kernel.kind == "decomp":
+        position = {a.name: f"b.at[{i}]" for i, a in enumerate(o.args)}
+        name = cpp.emit_node(o.node, position.get)
+        lines.append(f"NodeMark mark; mark.name_changed({expression}, {name});")
+        lines.append("return incref(b.at[0]);")
+        return lines
     if suffix or (o.mutates and o.args[0].mutable):
         lines.append(f"{expression}; return incref(b.at[0]);")
         return lines
+    if o.node and o.kernel.kind in ("composite", "decomp"):
+        position = {a.name: f"b.at[{i}]" for i, a in enumerate(o.args)}
+        lines.append("NodeMark mark;")
+        expression = f"mark.named({expression}, {cpp.emit_node(o.node, position.get)})"
     rg = next((i for i, a in enumerate(o.args) if a.type == "rg"), None)
     if rg is not None:
         lines.append(f"return wrap_leaf({expression}, b.at[{rg}]);")

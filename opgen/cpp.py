@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 TYPES = {
     "Tensor": "const Tensor&",
@@ -178,6 +179,27 @@ class ScalarEmitter(Emitter):
     def visit_BoolOp(self, n):  # both sides are cheap: no branches in vector loops
         sign = " & " if isinstance(n.op, ast.And) else " | "
         return "(" + sign.join(f"truth({self.visit(v)})" for v in n.values) + ")"
+
+
+class NodeNameEmitter(Emitter):
+    """Names of nodes: `TBackward0` is itself, everything else an argument, spelled by `argument`."""
+
+    def __init__(self, argument=cpp_name):
+        super().__init__()
+        self.argument = argument
+
+    def visit_Name(self, n):
+        return f'"{n.id}"' if re.search(r"Backwards?\d*$", n.id) else self.argument(n.id)
+
+    def visit_Attribute(self, n):
+        return f"{self.argument(n.value.id)}.{ {'ndim': 'dim()'}[n.attr] }"
+
+
+def emit_node(text, argument=cpp_name):
+    """C++ text of a name, given as one or as an expression that chooses among several."""
+    if "::" in text or text.isidentifier():
+        return f'"{text}"'
+    return NodeNameEmitter(argument).visit(ast.parse(text.strip(), mode="eval"))
 
 
 def emit(text):

@@ -85,7 +85,13 @@ Tensor taken_along(const Tensor& self, const Tensor& indices, std::optional<int6
   Dims both = broadcast_shapes(a, b), x = both, i = both;
   x[d] = self.sizes()[d];
   i[d] = indices.sizes()[d];
-  return gather(expand(self, x, false), int64_t(d), expand(indices, i, false), false);
+  Tensor at = indices;
+  if (self.sizes()[d] > 0) at = remainder(indices, Scalar(self.sizes()[d]));  // from the end: -1
+  return gather(expand(self, x, false), int64_t(d), expand(at, i, false), false);
+}
+
+Tensor distinct(const Tensor& index) {
+  return std::get<0>(_unique(reshape(index, Dims{-1}), false, std::nullopt));
 }
 
 Tensor repeat_counts(const Tensor& repeats) {

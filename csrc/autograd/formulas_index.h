@@ -4,6 +4,8 @@
 
 namespace flambeau::formulas {
 
+// Each position once.
+Tensor distinct(const Tensor& index);
 Tensor sum_all(const Tensor& t);
 Tensor fit_index_grad(const Tensor& grad, const Dims& sizes);  // zeros where src was not read
 Tensor masked_filled(const Tensor& self, const Tensor& mask, const Operand& value);

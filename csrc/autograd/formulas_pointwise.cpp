@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/formulas.h"
+#include "autograd/node.h"
 #include "dispatch/promotion.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -98,9 +99,24 @@ Tensor round_to(const Tensor& self, int64_t decimals) {
 }
 
 Tensor logit_of(const Tensor& self, std::optional<double> eps) {
-  Tensor x = eps ? clamp(self, Scalar(*eps), Scalar(1 - *eps)) : self;
-  if (category(x.dtype()) <= Category::Integral) x = _to_dtype(x, default_dtype());
-  return log(x / (1 - x));
+  if (!eps || *eps < 0) return _logit(self);
+  // not clamp: its derivative at the bounds and its order of them differ
+  Tensor x = is_floating(self.dtype()) ? self : _to_dtype(self, default_dtype());
+  const Scalar low(*eps), high(1 - *eps);
+  return _logit(_where(lt(x, low), low, _where(gt(x, high), high, x)));
+}
+Tensor logit_grad(const Tensor& grad, const Tensor& self) {
+  Tensor inside = logical_and(ge(self, 0), le(self, 1));
+  return _where(inside, grad / (self * (1 - self)), std::numeric_limits<double>::quiet_NaN());
+}
+
+Tensor float_powered(const Tensor& self, const Operand& exponent) {
+  Tensor result = float_power(self, exponent);
+  check(result.dtype() == self.dtype(), "the base given to float_power_ has dtype ", self.dtype(),
+        " but the operation's result requires dtype ", result.dtype());
+  check(equal(self.sizes(), result.sizes()), "output with shape ", self.sizes(),
+        " doesn't match the broadcast shape ", result.sizes(), " (float_power_)");
+  return copy_(self, result, false);
 }
 
 Tensor replace_nonfinite(const Tensor& self, std::optional<double> nan,
@@ -249,8 +265,9 @@ Tensor converted(const Tensor& self, std::optional<DType> dtype, std::optional<D
     return empty_like(self, t, d, f);
   }
   if (t == self.dtype() && same_layout && !copy) return self;
+  NodeMark mark;
   Tensor out = t == self.dtype() ? clone(self, f) : _to_dtype(self, t);
-  return same_layout || out.is_contiguous(f) ? out : clone(out, f);
+  return mark.named(same_layout || out.is_contiguous(f) ? out : clone(out, f), "ToCopyBackward0");
 }
 
 // ---- derivatives

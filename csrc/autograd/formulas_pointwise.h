@@ -4,6 +4,10 @@
 
 namespace flambeau::formulas {
 
+// What expressions that choose a node's name ask of an argument.
+inline bool is_tensor(const Operand& o) { return o.is_tensor(); }
+inline bool is_number(const Tensor& t) { return t->wrapped_number; }
+
 // ---- arguments
 inline bool is_none(const std::optional<std::string>& s) { return !s; }
 bool is_floor(const char* op, const std::optional<std::string>& mode);
@@ -31,6 +35,8 @@ Tensor power(const Tensor& self, const Operand& exponent);
 Tensor to_wide(const Tensor& self, const Operand& other);
 Operand to_wide_operand(const Operand& o);
 Tensor round_to(const Tensor& self, int64_t decimals);
+Tensor logit_grad(const Tensor& grad, const Tensor& self);
+Tensor float_powered(const Tensor& self, const Operand& exponent);
 Tensor logit_of(const Tensor& self, std::optional<double> eps);
 Tensor replace_nonfinite(const Tensor& self, std::optional<double> nan,
                          std::optional<double> posinf, std::optional<double> neginf);

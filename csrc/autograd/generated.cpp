@@ -33,6 +33,13 @@ void write_out(const char* op, const Tensor& out, const Tensor& result) {
   bump_version(out, op);
 }
 
+void require_meta(const char* op, const char* name, const Tensor& t) {
+  check(
+      !t.defined() || t.is_meta(), op,
+      ": Expected all tensors to be on the same device, but found at least two devices, meta and ",
+      t.device(), " (argument '", name, "')!");
+}
+
 void mark_view(const Tensor& result, const Tensor& base, const char* op, bool several) {
   if (result.is_same(base) || !is_differentiable(base.dtype())) return;
   if (thread_state.inference_mode || base->inference) return;

@@ -27,6 +27,15 @@ void check_inplace_result(const char* op, const Tensor& self, const Tensor& resu
 // The dtype of a factory's result with out=: that of `out`, which a given dtype must equal.
 DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& out);
 void write_out(const char* op, const Tensor& out, const Tensor& result);
+// On meta every tensor of a kernel must be there: those that look at their first argument rely on
+// it.
+void require_meta(const char* op, const char* name, const Tensor& t);
+inline void require_meta(const char* op, const char* name, const OptTensor& t) {
+  if (t) require_meta(op, name, *t);
+}
+inline void require_meta(const char* op, const char* name, const TensorList& list) {
+  for (auto& t : list) require_meta(op, name, t);
+}
 // View bookkeeping after a view operator.
 void mark_view(const Tensor& result, const Tensor& base, const char* op, bool several = false);
 

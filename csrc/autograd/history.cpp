@@ -14,7 +14,7 @@ struct Geometry {
 struct StridedViewBackward final : Node {
   Geometry base, view;
   StridedViewBackward(const Tensor& b, const Tensor& v) : base(b), view(v) {}
-  const char* name() const override { return "AsStridedBackward0"; }
+  const char* own_name() const override { return "AsStridedBackward0"; }
   Grads apply(Grads grads) override {
     if (!grads[0].defined()) return {Tensor()};
     return {ops::_strided_scatter(grads[0], base.sizes, base.strides, base.offset, view.sizes,
@@ -29,7 +29,7 @@ struct CopySlices final : Node {
   Ref<Node> change;
   CopySlices(const Tensor& b, const Tensor& v, Ref<Node> c)
       : base(b), view(v), change(std::move(c)) {}
-  const char* name() const override { return "CopySlices"; }
+  const char* own_name() const override { return "torch::autograd::CopySlices"; }
   void release_saved() override { change->release_saved(); }
   Grads apply(Grads grads) override {
     if (!grads[0].defined()) return Grads(edges.size());

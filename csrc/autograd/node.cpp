@@ -24,6 +24,22 @@ void Node::operator delete(void* p, size_t bytes) { deallocate(p, bytes); }
 
 Node::Node() : sequence(sequence_counter++), site(current_call_site()) {}
 
+NodeMark::NodeMark() : start_(sequence_counter) {}
+
+Tensor NodeMark::named(Tensor t, const char* name) const {
+  const AutogradMeta* meta = t.defined() ? meta_if(t) : nullptr;
+  if (meta && meta->grad_fn && meta->grad_fn->sequence >= start_) meta->grad_fn->label = name;
+  return t;
+}
+TensorList NodeMark::named(TensorList list, const char* name) const {
+  for (auto& t : list) named(t, name);
+  return list;
+}
+void NodeMark::name_changed(const Tensor& self, const char* name) const {
+  const AutogradMeta* meta = meta_if(self);
+  if (meta && !meta->view) named(self, name);
+}
+
 uint32_t Node::add_output(const Tensor& t) {
   outputs.push_back({t.sizes(), t.dtype(), t.device()});
   return uint32_t(outputs.size() - 1);

@@ -55,7 +55,9 @@ struct NodeHooks {
 class Node : public RefCounted {
  public:
   Node();
-  virtual const char* name() const = 0;
+  // As grad_fn shows it: the operator's, or what `label` says instead.
+  const char* name() const { return label ? label : own_name(); }
+  virtual const char* own_name() const = 0;
   // Gradients of the inputs; entry i belongs to edges[i]. Undefined tensors mean zero.
   virtual Grads apply(Grads grads) = 0;
   // Drops saved tensors; a second backward then fails with PyTorch's message.
@@ -65,6 +67,7 @@ class Node : public RefCounted {
   std::vector<Edge> edges;
   std::vector<OutputMeta> outputs;
   uint64_t sequence;
+  const char* label = nullptr;
   CallSite site;  // the Python line that made it
   std::unique_ptr<NodeHooks> hooks;
   void* pyobject = nullptr;  // cached wrapper, see bind/node_type.cpp
@@ -83,6 +86,25 @@ class Node : public RefCounted {
 };
 
 uint64_t next_hook_id();
+
+// Shows the node that a composition's result comes from as one operation. Nodes made before the
+// mark (the result is an input as it was) keep their names.
+class NodeMark {
+ public:
+  NodeMark();
+  Tensor named(Tensor t, const char* name) const;
+  TensorList named(TensorList list, const char* name) const;
+  template <class... T>
+  std::tuple<T...> named(std::tuple<T...> t, const char* name) const {
+    std::apply([&](auto&... each) { (named(each, name), ...); }, t);
+    return t;
+  }
+  // After a change in place; a view's history is its base's and keeps its name.
+  void name_changed(const Tensor& self, const char* name) const;
+
+ private:
+  uint64_t start_;
+};
 
 // A tensor kept for backward, with the version it had.
 class SavedTensor {
@@ -221,7 +243,7 @@ class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& variable);
   ~AccumulateGrad() override;
-  const char* name() const override { return "AccumulateGrad"; }
+  const char* own_name() const override { return "torch::autograd::AccumulateGrad"; }
   Grads apply(Grads grads) override;
   Tensor variable;
 };

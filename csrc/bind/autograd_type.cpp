@@ -65,6 +65,12 @@ PyTypeObject* node_base = nullptr;
 
 Node& node_of(PyObject* o) { return *reinterpret_cast<PyNode*>(o)->node; }
 
+// name() has the namespace of some nodes, the type's name has not.
+const char* type_name(const Node& node) {
+  const char* colon = std::strrchr(node.name(), ':');
+  return colon ? colon + 1 : node.name();
+}
+
 void node_dealloc(PyObject* o) {
   auto* self = reinterpret_cast<PyNode*>(o);
   if (self->node) self->node->pyobject = nullptr;
@@ -74,13 +80,9 @@ void node_dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 PyObject* node_repr(PyObject* o) {
-  return PyUnicode_FromFormat("<%s object at %p>", node_of(o).name(), static_cast<void*>(o));
+  return PyUnicode_FromFormat("<%s object at %p>", type_name(node_of(o)), static_cast<void*>(o));
 }
-PyObject* node_name(PyObject* o, PyObject*) {
-  // PyTorch spells this one with its namespace here, not in the type's name
-  const bool leaf = dynamic_cast<AccumulateGrad*>(&node_of(o)) != nullptr;
-  return PyUnicode_FromString(leaf ? "torch::autograd::AccumulateGrad" : node_of(o).name());
-}
+PyObject* node_name(PyObject* o, PyObject*) { return PyUnicode_FromString(node_of(o).name()); }
 PyObject* node_next(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
     auto& edges = node_of(o).edges;
@@ -242,7 +244,7 @@ struct FunctionNode final : Node {
   std::string label;
   std::shared_ptr<PyObject> context, backward;
   std::vector<SavedTensor> saved;
-  const char* name() const override { return label.c_str(); }
+  const char* own_name() const override { return label.c_str(); }
   void release_saved() override {
     for (auto& s : saved) s.reset();
   }
@@ -448,7 +450,7 @@ PyMethodDef autograd_methods[] = {
 PyObject* wrap_node(const Ref<Node>& node) {
   if (!node) Py_RETURN_NONE;
   if (node->pyobject) return incref(static_cast<PyObject*>(node->pyobject));
-  PyTypeObject* type = node_type(node->name());
+  PyTypeObject* type = node_type(type_name(*node));
   PyObject* o = must(type->tp_alloc(type, 0));
   new (&reinterpret_cast<PyNode*>(o)->node) Ref<Node>(node);
   node->pyobject = o;

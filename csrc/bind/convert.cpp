@@ -26,7 +26,15 @@ bool is_numpy_bool(PyObject* o) {
 Scalar as_scalar(PyObject* o) {
   if (PyBool_Check(o)) return Scalar(o == Py_True);
   if (PyFloat_Check(o)) return Scalar(PyFloat_AS_DOUBLE(o));
-  if (PyLong_Check(o)) return Scalar(as_int(o));
+  if (PyLong_Check(o)) {
+    int overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    // 64-bit patterns of unsigned numbers are accepted, as in PyTorch; larger ones set
+    // OverflowError
+    if (overflow) v = static_cast<long long>(PyLong_AsUnsignedLongLong(o));
+    if (PyErr_Occurred()) throw PythonError{};
+    return Scalar(int64_t(v));
+  }
   if (PyComplex_Check(o)) {
     Py_complex z = PyComplex_AsCComplex(o);
     return Scalar(complex128_t(z.real, z.imag));
@@ -54,15 +62,8 @@ int64_t as_int(PyObject* o) {
   }
   int overflow = 0;
   long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-  if (overflow) {
-    // 64-bit patterns of unsigned numbers are accepted, as in PyTorch
-    unsigned long long u = overflow > 0 ? PyLong_AsUnsignedLongLong(o) : (unsigned long long)(-1);
-    if (overflow < 0 || PyErr_Occurred()) {
-      PyErr_Clear();
-      fail("Overflow when unpacking long: the number does not fit into 64 bits");
-    }
-    return int64_t(u);
-  }
+  if (overflow)
+    fail<ValueError>("Overflow when unpacking long long: the number does not fit into 64 bits");
   if (v == -1 && PyErr_Occurred()) throw PythonError{};
   return v;
 }

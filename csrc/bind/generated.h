@@ -1,5 +1,6 @@
 // What the generated binding files include.
 #pragma once
+#include "autograd/node.h"
 #include "bind/convert.h"
 #include "bind/parser.h"
 #include "bind/tensor_type.h"
@@ -27,6 +28,9 @@ struct AliasRow {
   const char* name;
   const char* target;
 };
+// What expressions that choose a node's name ask of an argument.
+inline bool is_number(PyObject* o) { return !is_tensor(o); }
+
 extern const FamilyTables family_tables[];
 extern const AliasRow alias_rows[];
 

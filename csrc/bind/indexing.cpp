@@ -103,7 +103,10 @@ Indexed apply_index(Tensor self, PyObject* index) {
       Py_ssize_t start, stop, step;
       auto unpack = [&](PyObject* v, Py_ssize_t missing) {
         if (v == Py_None) return missing;
-        return Py_ssize_t(as_int(v));
+        if (!PyLong_Check(v)) return Py_ssize_t(as_int(v));
+        int overflow = 0;  // bounds beyond 64 bits are the largest ones
+        const long long n = PyLong_AsLongLongAndOverflow(v, &overflow);
+        return overflow > 0 ? PY_SSIZE_T_MAX : overflow < 0 ? PY_SSIZE_T_MIN : Py_ssize_t(n);
       };
       auto* s = reinterpret_cast<PySliceObject*>(o);
       step = unpack(s->step, 1);

@@ -140,12 +140,13 @@ struct Bound::Try {
   }
   bool integers(PyObject* o, const Param& p) {
     if (is_sequence(o)) {
-      if (p.expand && PySequence_Fast_GET_SIZE(o) != p.expand && PySequence_Fast_GET_SIZE(o) != 1 &&
+      if (p.expand && p.expand != kLoneInt && PySequence_Fast_GET_SIZE(o) != p.expand &&
+          PySequence_Fast_GET_SIZE(o) != 1 &&
           !(p.kind == Kind::OptInts && PySequence_Fast_GET_SIZE(o) == 0))
         return false;
       return all_items(o, is_integer);
     }
-    return is_integer(o) && !PyBool_Check(o);
+    return p.expand && is_integer(o) && !PyBool_Check(o);
   }
   bool accepts(PyObject* o, const Param& p) {
     switch (p.kind) {
@@ -153,8 +154,10 @@ struct Bound::Try {
       case Kind::OptTensor:
       case Kind::Out:
         return tensor(o);
-      case Kind::Operand:
       case Kind::WeakTensor:
+        if (p.expand && !tensor(o)) return b.at[1] && is_tensor(b.at[1]) && is_number(o);
+        [[fallthrough]];
+      case Kind::Operand:
         return tensor(o) || is_number(o);
       case Kind::Scalar:
       case Kind::OptScalar:
@@ -209,8 +212,8 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
     return false;
   };
   for (Py_ssize_t i = 0; i < n; i++, slot++) {
-    if (slot == s.variadic && (is_integer(args[i]) && !is_sequence(args[i])) &&
-        slot < s.positional) {
+    if (slot == s.variadic && (self || slot == 0) && slot < s.positional &&
+        (is_integer(args[i]) && !is_sequence(args[i]) && !PyBool_Check(args[i]))) {
       bool all = true;
       for (Py_ssize_t j = i; j < n; j++) all &= is_integer(args[j]);
       if (all) {

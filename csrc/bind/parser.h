@@ -37,11 +37,14 @@ enum class Kind : uint8_t {
   OutTuple,
 };
 
+constexpr uint8_t kLoneInt = 255;
+
 struct Param {
   const char* name;
   PyObject* interned;
   Kind kind;
-  uint8_t expand;  // int[2]: 2
+  uint8_t expand;  // int[2]: 2; kLoneInt: one int stands for a list of one; 0: lists only. A
+                   // WeakTensor with 1 may be a number before a tensor only
   bool required;
   bool kwonly;
 };

@@ -379,19 +379,38 @@ Py_hash_t identity_hash(PyObject* o) { return _Py_HashPointer(o); }
 // ---- plain methods
 // ---------------------------------------------------------------------------------------
 
+// The argument of a method that takes at most one, by position or by name; null if left out.
+PyObject* only_argument(const char* op, const char* name, PyObject* const* args, Py_ssize_t n,
+                        PyObject* kw) {
+  if (n > 1)
+    fail<TypeError>(op, "() takes from 0 to 1 positional arguments but ", n, " were given");
+  if (!kw || PyTuple_GET_SIZE(kw) == 0) return n ? args[0] : nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kw); i++)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kw, i), name) != 0)
+      fail<TypeError>(op, "() got an unexpected keyword argument '",
+                      PyUnicode_AsUTF8(PyTuple_GET_ITEM(kw, i)), "'");
+  if (n) fail<TypeError>(op, "() got multiple values for argument '", name, "'");
+  return args[0];
+}
+int64_t dim_argument(const char* op, PyObject* dim) {
+  check<TypeError>(!PyBool_Check(dim) && PyIndex_Check(dim), op,
+                   "(): argument 'dim' (position 1) must be int, not ", Py_TYPE(dim)->tp_name);
+  return as_int(dim);
+}
+
 PyObject* size_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = self_of(o);
-    n += kw ? PyTuple_GET_SIZE(kw) : 0;
-    if (n == 0 || args[0] == Py_None) return wrap_size(t.sizes());
-    return PyLong_FromLongLong(t.size(as_int(args[0])));
+    PyObject* dim = only_argument("size", "dim", args, n, kw);
+    if (!dim || dim == Py_None) return wrap_size(t.sizes());
+    return PyLong_FromLongLong(t.size(dim_argument("size", dim)));
   });
 }
 PyObject* stride_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = self_of(o);
-    n += kw ? PyTuple_GET_SIZE(kw) : 0;
-    if (n) return PyLong_FromLongLong(t.stride(as_int(args[0])));
+    PyObject* dim = only_argument("stride", "dim", args, n, kw);
+    if (dim && dim != Py_None) return PyLong_FromLongLong(t.stride(dim_argument("stride", dim)));
     Object out(must(PyTuple_New(t.dim())));
     for (int64_t i = 0; i < t.dim(); i++)
       PyTuple_SET_ITEM(out.get(), i, PyLong_FromLongLong(t.strides()[size_t(i)]));
@@ -410,19 +429,21 @@ PyObject* no_argument(PyObject* o, PyObject*) {
 
 PyObject* requires_grad_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
-    n += kw ? PyTuple_GET_SIZE(kw) : 0;
-    set_requires_grad(self_of(o), n ? as_bool(args[0]) : true);
+    PyObject* value = only_argument("requires_grad_", "requires_grad", args, n, kw);
+    check<TypeError>(!value || PyBool_Check(value),
+                     "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
+                     value ? Py_TYPE(value)->tp_name : "");
+    set_requires_grad(self_of(o), !value || value == Py_True);
     return incref(o);
   });
 }
 PyObject* is_contiguous_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
-    n += kw ? PyTuple_GET_SIZE(kw) : 0;
     MemoryFormat f = MemoryFormat::Contiguous;
-    if (n) {
-      check<TypeError>(is_memory_format(args[0]),
+    if (PyObject* format = only_argument("is_contiguous", "memory_format", args, n, kw)) {
+      check<TypeError>(is_memory_format(format),
                        "is_contiguous(): memory_format must be a torch.memory_format");
-      f = as_memory_format(args[0]);
+      f = as_memory_format(format);
     }
     return wrap(self_of(o).is_contiguous(f));
   });

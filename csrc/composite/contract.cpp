@@ -418,6 +418,12 @@ namespace kernels {
 // |a|² + |b|² - 2 ab in double precision, where the cancellation of near points costs float32
 // inputs nothing.
 Tensor _euclidean_dist(const Tensor& x1, const Tensor& x2) {
+  bool fits = x1.dim() >= 2 && x1.dim() == x2.dim() && x1.sizes().back() == x2.sizes().back();
+  for (int64_t d = 0; fits && d < x1.dim() - 2; d++)
+    fits = x1.sizes()[size_t(d)] == x2.sizes()[size_t(d)];
+  check(fits && x1.is_floating() && x2.is_floating(),
+        "cdist: expected floating-point batches of points of one size, but got shapes ", x1.sizes(),
+        " and ", x2.sizes(), " of ", x1.dtype(), " and ", x2.dtype());
   Dims sizes = x1.sizes();
   sizes.back() = x2.size(-2);
   if (x1.is_meta()) return flambeau::empty(sizes, x1.dtype(), x1.device());

@@ -1,6 +1,8 @@
 // Public convolutions: argument checks, unbatched inputs, string padding, bias.
 #include <algorithm>
 
+#include "autograd/node.h"
+#include "kernels/checks.h"
 #include "ops/all.h"
 
 namespace flambeau::ops {
@@ -26,38 +28,43 @@ void check_conv(const Call& c, const Tensor& x, const Tensor& w, const OptTensor
   check(groups > 0, c.name, ": non-positive groups is not supported, got ", groups);
   for (int64_t d = 0; d < c.rank; d++) {
     check(padding[size_t(d)] >= 0, c.name, ": negative padding is not supported, got ", padding);
+    for (auto* v : {&stride, &padding, &dilation})
+      check((*v)[size_t(d)] <= kLargestStep, c.name, ": integer out of range: ", *v);
     check(stride[size_t(d)] > 0, c.name, ": non-positive stride is not supported, got ", stride);
     check(dilation[size_t(d)] > 0, c.name, ": dilation should be greater than zero, got ",
           dilation);
   }
-  int64_t channels = x.sizes()[1];
+  const int64_t channels = x.sizes()[1];
+  check(w.sizes()[0] >= groups, "Given groups=", groups, ", expected weight to be at least ",
+        groups, " at dimension 0, but got weight of size ", w.sizes(), " instead (", c.name, ")");
+  check(w.sizes()[0] % groups == 0, "Given groups=", groups,
+        ", expected weight to be divisible by ", groups, " at dimension 0, but got weight of size ",
+        w.sizes(), " instead (", c.name, ")");
   if (c.transposed) {
     check(channels == w.sizes()[0], "Given transposed=1, weight of size ", w.sizes(),
           ", expected input", x.sizes(), " to have ", w.sizes()[0], " channels, but got ", channels,
           " channels instead");
-    check(channels % groups == 0, c.name, ": in_channels ", channels,
-          " must be divisible by groups ", groups);
   } else {
     check(w.sizes()[1] * groups == channels, "Given groups=", groups, ", weight of size ",
           w.sizes(), ", expected input", x.sizes(), " to have ", w.sizes()[1] * groups,
           " channels, but got ", channels, " channels instead");
-    check(w.sizes()[0] % groups == 0, c.name, ": expected weight to be divisible by ", groups,
-          " at dimension 0, but got weight of size ", w.sizes(), " instead");
-    check(w.sizes()[0] >= groups, "Given groups=", groups, ", expected weight to be at least ",
-          groups, " at dimension 0, but got weight of size ", w.sizes(), " instead");
-    for (int64_t d = 0; d < c.rank; d++) {
-      int64_t have = x.sizes()[size_t(d) + 2] + 2 * padding[size_t(d)],
-              need = dilation[size_t(d)] * (w.sizes()[size_t(d) + 2] - 1) + 1;
-      check(have >= need, "Calculated padded input size per channel: (", have, "). Kernel size: (",
-            need, "). Kernel size can't be greater than actual input size (dimension ", d + 2,
-            " of input ", x.sizes(), ")");
-    }
   }
   if (bias) {
     int64_t outputs = c.transposed ? w.sizes()[1] * groups : w.sizes()[0];
-    check(bias->dim() == 1 && bias->numel() == outputs, "Given weight of size ", w.sizes(),
+    check(bias->dim() == 1 && bias->numel() == outputs, "Given ",
+          c.transposed ? "transposed=1, " : "", "weight of size ", w.sizes(),
           ", expected bias to be 1-dimensional with ", outputs, " elements, but got bias of size ",
           bias->sizes(), " instead");
+  }
+  for (int64_t d = 0; d < c.rank; d++) {
+    check(w.sizes()[size_t(d) + 2] > 0, c.name,
+          ": kernel size should be greater than zero, but got weight of size ", w.sizes());
+    if (c.transposed) continue;
+    int64_t have = x.sizes()[size_t(d) + 2] + 2 * padding[size_t(d)],
+            need = dilation[size_t(d)] * (w.sizes()[size_t(d) + 2] - 1) + 1;
+    check(have >= need, "Calculated padded input size per channel: (", have, "). Kernel size: (",
+          need, "). Kernel size can't be greater than actual input size (dimension ", d + 2,
+          " of input ", x.sizes(), ")");
   }
 }
 
@@ -93,6 +100,7 @@ Tensor run(const Call& c, const Tensor& input, const Tensor& weight, const OptTe
     check(bias->dtype() == weight.dtype(), "Input type (", x.dtype(), ") and bias type (",
           bias->dtype(), ") should be the same (", c.name, ")");
   check_conv(c, x, weight, bias, stride, padding, dilation, groups);
+  NodeMark mark;
   Tensor out;
   if (!c.transposed) {
     out = forward(x, weight, bias, stride, padding, dilation, groups);
@@ -100,9 +108,10 @@ Tensor run(const Call& c, const Tensor& input, const Tensor& weight, const OptTe
     Dims size{x.sizes()[0], weight.sizes()[1] * groups};
     for (int64_t d = 0; d < c.rank; d++) {
       size_t i = size_t(d);
+      check(output_padding[i] >= 0, c.name, ": negative output_padding is not supported, got ",
+            output_padding);
       check(
-          output_padding[i] >= 0 &&
-              (output_padding[i] < stride[i] || output_padding[i] < dilation[i]),
+          (output_padding[i] < stride[i] || output_padding[i] < dilation[i]),
           "output padding must be smaller than either stride or dilation, but got output_padding ",
           output_padding, ", stride ", stride, ", dilation ", dilation);
       int64_t n = (x.sizes()[i + 2] - 1) * stride[i] - 2 * padding[i] +
@@ -113,6 +122,7 @@ Tensor run(const Call& c, const Tensor& input, const Tensor& weight, const OptTe
     }
     out = add_bias(backward_data(x, weight, size, stride, padding, dilation, groups), bias);
   }
+  mark.named(out, "ConvolutionBackward0");
   return unbatched ? squeeze_dim(out, 0) : out;
 }
 

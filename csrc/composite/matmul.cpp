@@ -1,6 +1,7 @@
 // Products by rank, out of mm and bmm.
 #include "autograd/formulas_linalg.h"
 
+#include "autograd/node.h"
 #include "dispatch/promotion.h"
 #include "ops/all.h"
 
@@ -12,7 +13,8 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
         "D @ ", vec.dim(), "D (mv)");
   check(self.sizes()[1] == vec.sizes()[0], "size mismatch, got input (", self.sizes()[0],
         "), mat (", self.sizes()[0], "x", self.sizes()[1], "), vec (", vec.sizes()[0], ")");
-  return squeeze_dim(mm(self, unsqueeze(vec, 1)), 1);
+  NodeMark mark;
+  return mark.named(squeeze_dim(mm(self, unsqueeze(vec, 1)), 1), "MvBackward0");
 }
 
 Tensor dot(const Tensor& self, const Tensor& other) {
@@ -23,7 +25,8 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   check(self.numel() == other.numel(), "inconsistent tensor size, expected tensor [", self.numel(),
         "] and src [", other.numel(), "] to have the same number of elements, but got ",
         self.numel(), " and ", other.numel(), " elements respectively");
-  return reshape(mm(unsqueeze(self, 0), unsqueeze(other, 1)), Dims{});
+  NodeMark mark;
+  return mark.named(reshape(mm(unsqueeze(self, 0), unsqueeze(other, 1)), Dims{}), "DotBackward0");
 }
 
 Tensor outer(const Tensor& self, const Tensor& vec2) {
@@ -57,7 +60,9 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
         "D and ", q, "D");
   if (p == 1 && q == 1) return dot(self, other);
   if (p == 2 && q == 1) return mv(self, other);
-  if (p == 1 && q == 2) return squeeze_dim(mm(unsqueeze(self, 0), other), 0);
+  NodeMark mark;
+  if (p == 1 && q == 2)
+    return mark.named(squeeze_dim(mm(unsqueeze(self, 0), other), 0), "SqueezeBackward4");
   if (p == 2 && q == 2) return mm(self, other);
   if (q <= 2 && p > 2) {
     // the batch is rows of one product
@@ -69,7 +74,7 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
     shape.back() = right.sizes()[1];
     int64_t rows = product(IntSpan(self.sizes()).first(size_t(p) - 1));
     Tensor out = reshape(mm(reshape(self, Dims{rows, k}), right), shape);
-    return q == 1 ? squeeze_dim(out, -1) : out;
+    return mark.named(q == 1 ? squeeze_dim(out, -1) : out, "UnsafeViewBackward0");
   }
   Tensor a = p == 1 ? unsqueeze(self, 0) : self, b = q == 1 ? unsqueeze(other, 1) : other;
   IntSpan batch_a = IntSpan(a.sizes()).first(size_t(a.dim() - 2)),
@@ -87,14 +92,19 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
   Dims shape = batch;
   if (p > 1) shape.push_back(m);
   if (q > 1) shape.push_back(n);
-  return reshape(bmm(x, y), shape);
+  return mark.named(reshape(bmm(x, y), shape), "UnsafeViewBackward0");
 }
 
 namespace {
-// beta · self + alpha · product(a, b); 16-bit floats round once, at the end.
+// beta · self + alpha · product(a, b); 16-bit floats round once, at the end. With alpha 0 some of
+// these operators do not read the product.
 template <class F>
 Tensor scaled_product(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-                      const Scalar& alpha, F&& product) {
+                      const Scalar& alpha, F&& product, bool zero_alpha_skips = false) {
+  if (zero_alpha_skips && alpha == Scalar(0) && !a.requires_grad() && !b.requires_grad()) {
+    Tensor zero = zeros(product(a, b).sizes(), self.dtype(), self.device());
+    return formulas::scaled_sum(self, zero, beta, 1);
+  }
   if (self.dtype() == DType::Float16 || self.dtype() == DType::BFloat16) {
     auto wide = [](const Tensor& t) { return _to_dtype(t, DType::Float32); };
     check(a.dtype() == self.dtype() && b.dtype() == self.dtype(),
@@ -109,15 +119,31 @@ Tensor scaled_product(const Tensor& self, const Tensor& a, const Tensor& b, cons
 
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
              const Scalar& alpha) {
-  return scaled_product(self, a, b, beta, alpha, mm);
+  return scaled_product(self, a, b, beta, alpha, mm, true);
 }
 Tensor addmv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
              const Scalar& alpha) {
-  return scaled_product(self, a, b, beta, alpha, mv);
+  return scaled_product(self, a, b, beta, alpha, mv, true);
 }
 Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
             const Scalar& alpha) {
-  return scaled_product(self, a, b, beta, alpha, outer);
+  check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D arguments vec1 and vec2, but got ",
+        a.dim(), "-D and ", b.dim(), "-D");
+  const DType t = promote(self.dtype(), promote(a.dtype(), b.dtype()));
+  for (auto [s, name] : {std::pair{&beta, "beta"}, std::pair{&alpha, "alpha"}}) {
+    check(s->category() != Category::Bool || t == DType::Bool, "Boolean ", name,
+          " only supported for Boolean results.");
+    check(is_floating(t) || is_complex(t) || s->is_integral(),
+          "For integral input tensors, argument ", name, " must not be a floating point number.");
+    check(is_complex(t) || !s->is_complex(), "For non-complex input tensors, argument ", name,
+          " must not be a complex number.");
+  }
+  auto cast = [t](const Tensor& x) { return x.dtype() == t ? x : _to_dtype(x, t); };
+  if (t != DType::Bool) return scaled_product(cast(self), cast(a), cast(b), beta, alpha, outer);
+  Tensor product = logical_and(unsqueeze(a, 1), unsqueeze(b, 0));
+  Tensor old = expand(self, product.sizes(), false);
+  if (!alpha.to_bool()) product = zeros_like(product, {}, {}, {});
+  return beta.to_bool() ? logical_or(old, product) : product;
 }
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                const Scalar& alpha) {
@@ -137,11 +163,16 @@ using namespace ops;
 
 Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta,
                   const Scalar& alpha) {
+  // integers take the integral part of a number
   auto fitting = [&](const Scalar& s, const char* name) {
-    if (category(product.dtype()) > Category::Integral) return s;
-    check(s.is_integral(), "For integral input tensors, argument ", name,
-          " must not be a floating point number.");
-    return s;
+    const bool integral = category(product.dtype()) <= Category::Integral;
+    check(product.is_complex() || !s.is_complex(), name, ": value cannot be converted to type ",
+          integral ? "int64_t" : info(product.dtype()).name, " without overflow");
+    if (!integral || s.is_integral()) return s;
+    const double v = s.to_double();
+    check(v > -0x1p63 && v < 0x1p63, name,
+          ": value cannot be converted to type int64_t without overflow");
+    return Scalar(int64_t(v));
   };
   check(self.dtype() == product.dtype(), "self and mat2 must have the same dtype, but got ",
         self.dtype(), " and ", product.dtype());
@@ -162,6 +193,12 @@ Tensor linear_weight_grad(const Tensor& grad, const Tensor& input) {
   int64_t n = grad.sizes().back(),
           rows = product(IntSpan(grad.sizes()).first(size_t(grad.dim()) - 1));
   return mm(t(reshape(grad, Dims{rows, n})), conj(reshape(input, Dims{rows, k})));
+}
+
+const char* linear_node(const Tensor& input, const OptTensor& bias) {
+  if (input.dim() == 2) return bias ? "AddmmBackward0" : "MmBackward0";
+  if (bias) return "ViewBackward0";
+  return input.dim() == 1 ? "SqueezeBackward4" : "UnsafeViewBackward0";
 }
 
 Tensor sum_to_last(const Tensor& grad) {

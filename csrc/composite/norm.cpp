@@ -155,6 +155,7 @@ Tensor batch_norm(const Tensor& input, const OptTensor& weight, const OptTensor&
   if (training) {
     auto [out, mean, var] = _batch_norm(input, weight, bias, eps);
     const double n = channels ? double(input.numel() / channels) : 0;
+    if (input.numel() == 0) return out;  // nothing learnt of the statistics
     update_running(running_mean, mean, momentum);
     update_running(running_var, var * (n / (n - 1)), momentum);
     return out;

@@ -1,6 +1,7 @@
 // Public pooling operators: checks, and the way from 1, 2 or 3 dimensions to the kernels' five.
 #include "kernels/pool.h"
 #include "autograd/formulas_pool.h"
+#include "kernels/checks.h"
 #include "ops/all.h"
 
 namespace flambeau {
@@ -41,6 +42,8 @@ Window window(const char* op, const Tensor& x, int64_t rank, const Dims& kernel,
   check_input(op, x, rank);
   Window w{kernel, stride && !stride->empty() ? *stride : kernel, padding, dilation};
   for (size_t d = 0; d < size_t(rank); d++) {
+    for (auto* v : {&w.kernel, &w.stride, &w.padding, &w.dilation})
+      check((*v)[d] <= kLargestStep, op, rank, "d: integer out of range: ", *v);
     check(w.kernel[d] > 0, op, rank, "d: kernel size should be greater than zero, but got ",
           w.kernel);
     check(w.stride[d] > 0, "stride should not be zero (", op, rank, "d), got ", w.stride);

@@ -11,7 +11,8 @@ namespace flambeau::ops {
 Tensor reshape(const Tensor& self, const Dims& shape) {
   Dims want = infer_size(shape, self.numel(), "reshape");
   if (view_strides(self.sizes(), self.strides(), want)) return view(self, want);
-  return view(clone(self, MemoryFormat::Contiguous), want);
+  NodeMark mark;
+  return mark.named(view(clone(self, MemoryFormat::Contiguous), want), "UnsafeViewBackward0");
 }
 
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
@@ -313,11 +314,20 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
           left < n && right < n,
           "Padding size should be less than the corresponding input dimension, but got: padding (",
           left, ", ", right, ") at dimension ", d, " of input ", self.sizes());
-    if (mode == "circular")
-      check(left <= n && right <= n, "Padding value causes wrapping around more than once.");
+    // what negative amounts cut off is not repeated by the other side
+    const int64_t first = std::max<int64_t>(-left, 0),
+                  kept = n - first - std::max<int64_t>(-right, 0);
+    if (mode == "circular") {
+      check(kept >= 0, "Negative padding value is resulting in an empty dimension: padding (", left,
+            ", ", right, ") at dimension ", d, " of input ", self.sizes());
+      check(left <= kept && right <= kept,
+            "Padding value causes wrapping around more than once: padding (", left, ", ", right,
+            ") at dimension ", d, " of input ", self.sizes());
+    }
     check(n > 0 || (left == 0 && right == 0), "pad: expected non-empty dimension ", d, " of input ",
           self.sizes());
-    check(n + left + right > 0, "pad: the padded size of dimension ", d, " is not positive");
+    check(n + left + right > (mode == "circular" ? -1 : 0), "pad: the padded size of dimension ", d,
+          " is not positive");
     Tensor index = flambeau::empty(Dims{n + left + right}, DType::Int64,
                                    self.is_meta() ? Device{DeviceType::Meta} : Device{});
     if (!index.is_meta()) {
@@ -327,7 +337,7 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
         if (mode == "replicate")
           at = std::clamp<int64_t>(at, 0, n - 1);
         else if (mode == "circular")
-          at = (at % n + n) % n;
+          at = first + ((at - first) % kept + kept) % kept;
         else
           at = at < 0 ? -at : at >= n ? 2 * (n - 1) - at : at;
         p[k] = at;

@@ -85,7 +85,8 @@ Tensor empty(IntSpan sizes, DType dtype, Device device, MemoryFormat format) {
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     impl->strides[i] = step;
-    step *= std::max<int64_t>(sizes[i], 1);
+    // of a tensor without elements the product of the other sizes may not fit
+    if (__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step)) step = 0;
   }
   impl->numel = int64_t(bytes) / itemsize(dtype);
   return Tensor(std::move(impl));

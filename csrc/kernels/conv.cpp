@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/checks.h"
 #include "kernels/conv_geometry.h"
 #include "kernels/gemm.h"
 #include "kernels/pointwise.h"
@@ -14,8 +15,24 @@ namespace {
 
 using Geometry = ConvGeometry;
 
-Geometry geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpan padding, IntSpan dilation,
-                  int64_t groups) {
+Geometry geometry(const char* op, IntSpan input, IntSpan weight, IntSpan stride, IntSpan padding,
+                  IntSpan dilation, int64_t groups) {
+  check(input.size() >= 3 && input.size() <= 5 && weight.size() == input.size(), op,
+        ": expected input and weight with the same number of dimensions, 3 to 5, but got shapes ",
+        Dims(input), " and ", Dims(weight));
+  check_sizes(op, "input", input);
+  check_sizes(op, "weight", weight);
+  check_steps(op, "stride", stride, input.size() - 2, 1);
+  check_steps(op, "padding", padding, input.size() - 2, 0);
+  check_steps(op, "dilation", dilation, input.size() - 2, 1);
+  // weight.size(1) * groups == channels, written without overflow
+  check(groups > 0 && input[1] % groups == 0 && input[1] / groups == weight[1] &&
+            weight[0] % groups == 0,
+        op, ": weight of shape ", Dims(weight), " and input of shape ", Dims(input), " do not fit ",
+        groups, " groups");
+  for (size_t d = 2; d < weight.size(); d++)
+    check(weight[d] <= kLargestStep && input[d] <= kLargestStep, op,
+          ": integer out of range in the shapes ", Dims(input), " and ", Dims(weight));
   Geometry g;
   size_t rank = input.size() - 2, lead = 3 - rank;
   g.batch = input[0];
@@ -35,6 +52,8 @@ Geometry geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpan padding
     }
     g.out[d] =
         (g.in[d] + 2 * g.padding[d] - g.dilation[d] * (g.kernel[d] - 1) - 1) / g.stride[d] + 1;
+    check(g.out[d] >= 0, op, ": kernel of shape ", Dims(weight), " does not fit input of shape ",
+          Dims(input), " with padding ", Dims(padding));
   }
   return g;
 }
@@ -143,9 +162,15 @@ Tensor dense(const Tensor& w) {
 
 // The outputs that a given gradient has: fewer than the geometry says, after output padding of a
 // transposed convolution.
-void use_outputs(Geometry& g, const Tensor& grad) {
-  const size_t rank = size_t(grad.dim()) - 2;
-  for (size_t d = 0; d < rank; d++) g.out[d + 3 - rank] = grad.sizes()[d + 2];
+void use_outputs(const char* op, Geometry& g, const Tensor& grad, size_t rank) {
+  bool fits = size_t(grad.dim()) == rank + 2 && grad.sizes()[0] == g.batch &&
+              grad.sizes()[1] == g.out_channels;
+  for (size_t d = 0; fits && d < rank; d++) {
+    fits = grad.sizes()[d + 2] <= g.out[d + 3 - rank];
+    g.out[d + 3 - rank] = grad.sizes()[d + 2];
+  }
+  check(fits, op, ": grad_output of shape ", grad.sizes(), " is not that of a convolution of ",
+        g.batch, " images to ", g.out_channels, " channels, or larger than its result");
 }
 
 template <class T>
@@ -238,10 +263,11 @@ Tensor run_pass(const char* op, const Dims& sizes, const Tensor& a, const Tensor
                 Slow&& slow) {
   check_dtype(op, a, b);
   const DType t = info(a.dtype()).compute;
+  if (a.is_meta()) return flambeau::empty(sizes, a.dtype(), a.device());
   MemoryFormat format = common_format(a, b);
-  if (sizes.size() != (format == MemoryFormat::ChannelsLast3d ? 5u : 4u))
+  // of three dimensions only float32 keeps channels last, as in PyTorch
+  if (sizes.size() != (format == MemoryFormat::ChannelsLast3d && t == DType::Float32 ? 5u : 4u))
     format = MemoryFormat::Contiguous;
-  if (a.is_meta()) return flambeau::empty(sizes, a.dtype(), a.device(), format);
   Tensor out = flambeau::empty(sizes, t, a.device(), format);
   if (out.numel() == 0) return cast_of(out, a.dtype());
   LongWork work(true);
@@ -258,8 +284,13 @@ Tensor run_pass(const char* op, const Dims& sizes, const Tensor& a, const Tensor
 
 Tensor conv_forward(const Tensor& self, const Tensor& weight, const OptTensor& bias,
                     const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
-  const Geometry g = geometry(self.sizes(), weight.sizes(), stride, padding, dilation, groups);
+  const Geometry g =
+      geometry("conv_forward", self.sizes(), weight.sizes(), stride, padding, dilation, groups);
   const int rank = int(self.dim()) - 2;
+  if (bias)
+    check(bias->dim() == 1 && bias->numel() == g.out_channels && !bias->is_complex(),
+          "conv_forward: expected bias of shape [", g.out_channels, "], but got shape ",
+          bias->sizes(), " and dtype ", bias->dtype());
   const OptTensor b = bias && !self.is_meta()
                           ? OptTensor(contiguous_of(cast_of(*bias, info(self.dtype()).compute)))
                           : std::nullopt;
@@ -278,8 +309,8 @@ Tensor conv_forward(const Tensor& self, const Tensor& weight, const OptTensor& b
 Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, const Dims& size,
                        const Dims& stride, const Dims& padding, const Dims& dilation,
                        int64_t groups) {
-  Geometry g = geometry(size, weight.sizes(), stride, padding, dilation, groups);
-  use_outputs(g, grad);
+  Geometry g = geometry("conv_input_grad", size, weight.sizes(), stride, padding, dilation, groups);
+  use_outputs("conv_input_grad", g, grad, size.size() - 2);
   const int rank = int(grad.dim()) - 2;
   return run_pass(
       "conv_input_grad", size, grad, weight,
@@ -295,8 +326,8 @@ Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, const Dims& siz
 Tensor conv_weight_grad(const Tensor& grad, const Tensor& self, const Dims& size,
                         const Dims& stride, const Dims& padding, const Dims& dilation,
                         int64_t groups) {
-  Geometry g = geometry(self.sizes(), size, stride, padding, dilation, groups);
-  use_outputs(g, grad);
+  Geometry g = geometry("conv_weight_grad", self.sizes(), size, stride, padding, dilation, groups);
+  use_outputs("conv_weight_grad", g, grad, size.size() - 2);
   const int rank = int(grad.dim()) - 2;
   return run_pass(
       "conv_weight_grad", size, grad, self,

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "dispatch/promotion.h"
+#include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 #include "runtime/parallel.h"
@@ -350,12 +351,14 @@ Tensor _to_dtype(const Tensor& self, DType dtype) {
 }
 
 Tensor complex(const Tensor& re, const Tensor& im) {
+  auto fits = [](DType t) {
+    return t == DType::Float32 || t == DType::Float64 || t == DType::Float16;
+  };
+  check(fits(re.dtype()) && fits(im.dtype()),
+        "Expected both inputs to be Half, Float or Double tensors but got ", re.dtype(), " and ",
+        im.dtype());
   check(re.dtype() == im.dtype(), "Expected object of scalar type ", re.dtype(),
         " but got scalar type ", im.dtype(), " for second argument");
-  check(
-      re.dtype() == DType::Float32 || re.dtype() == DType::Float64 || re.dtype() == DType::Float16,
-      "Expected both inputs to be Half, Float or Double tensors but got ", re.dtype(), " and ",
-      im.dtype());
   Dims sizes = broadcast_shapes(re.sizes(), im.sizes());
   Tensor out = flambeau::empty(sizes, complex_dtype(re.dtype()), re.device());
   if (out.is_meta()) return out;
@@ -548,12 +551,18 @@ Tensor _constant_pad(const Tensor& self, const Dims& pad, const Scalar& value) {
   Dims sizes = self.sizes();
   Tensor source = self;
   Dims inner_start(size_t(self.dim()), 0);
+  check(pad.size() % 2 == 0 && int64_t(pad.size()) <= self.dim() * 2,
+        "constant_pad_nd: Length of pad must be even and no more than twice the dimension of the "
+        "input, but got ",
+        pad.size(), " entries for input of shape ", self.sizes());
   for (size_t i = 0; i < pad.size() / 2; i++) {
     size_t d = size_t(self.dim()) - 1 - i;
     int64_t left = pad[2 * i], right = pad[2 * i + 1];
-    sizes[d] += left + right;
-    check(sizes[d] >= 0, "The input size ", self.sizes()[d], ", plus negative padding ", left,
-          " and ", right,
+    const bool overflow = __builtin_add_overflow(sizes[d], left, &sizes[d]) ||
+                          __builtin_add_overflow(sizes[d], right, &sizes[d]) ||
+                          std::min(left, right) < -kLargestStep * kLargestStep;
+    check(sizes[d] >= 0 && !overflow, "The input size ", self.sizes()[d],
+          ", plus negative padding ", left, " and ", right,
           ", resulted in a negative output size, which is invalid. Check dimension ", d,
           " of your input.");
     int64_t from = std::max<int64_t>(-left, 0), to = self.sizes()[d] - std::max<int64_t>(-right, 0);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "dispatch/promotion.h"
+#include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 #include "runtime/parallel.h"
@@ -21,12 +22,13 @@ Tensor as_positions(const Tensor& index, const char* op) {
 }
 
 // Positions in [0, n), negative ones wrapped when allowed.
+template <class E = IndexError>
 void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap) {
   int64_t* p = index.data<int64_t>();
   for (int64_t i = 0; i < index.numel(); i++) {
     if (p[i] < (wrap ? -n : 0) || p[i] >= n)
-      fail<IndexError>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
-                       ", element ", i, " of index)");
+      fail<E>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
+              ", element ", i, " of index)");
   }
 }
 
@@ -53,8 +55,8 @@ struct Around {
 void check_index_1d(const Tensor& self, int64_t dim, const Tensor& index, const char* op) {
   check<IndexError>(index.dim() <= 1, op,
                     "(): Index is supposed to be a vector, but got dim: ", index.dim());
-  check<TypeError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
-                   "(): Expected dtype int32 or int64 for index, got ", index.dtype());
+  check(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+        "(): Expected dtype int32 or int64 for index, got ", index.dtype());
   wrap_dim(dim, self.dim());
 }
 
@@ -310,6 +312,8 @@ Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, con
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   check_index_1d(self, dim, index, "index_select");
   int64_t d = wrap_dim(dim, self.dim());
+  check(self.dim() > 0 || index.numel() == 1,
+        "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
   Dims sizes = self.sizes();
   if (self.dim()) sizes[size_t(d)] = index.numel();
   Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
@@ -473,7 +477,7 @@ Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tenso
   Tensor out = clone(self, std::nullopt);
   if (out.is_meta() || index.numel() == 0) return out;
   Tensor at = at_least_1d(as_positions(index, op)), to = at_least_1d(out);
-  check_positions(at, to.sizes()[size_t(d)], op, false);
+  check_positions<Error>(at, to.sizes()[size_t(d)], op, false);
   Tensor from = src ? at_least_1d(*src) : Tensor();
   by_dtype(self.dtype(), [&](auto tag) {
     using E = typename decltype(tag)::type;
@@ -496,7 +500,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
   Tensor out = flambeau::empty(index.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   Tensor at = at_least_1d(as_positions(index, "gather")), from = at_least_1d(self);
-  check_positions(at, from.sizes()[size_t(d)], "gather", false);
+  check_positions<Error>(at, from.sizes()[size_t(d)], "gather", false);
   visit_width(self.itemsize(), [&](auto tag) {
     using E = typename decltype(tag)::type;
     const E* base = reinterpret_cast<const E*>(from.bytes());
@@ -618,11 +622,12 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_id
 
 Tensor embedding_backward(const Tensor& grad, const Tensor& indices, const Dims& size,
                           int64_t padding_idx, bool scale_grad_by_freq) {
+  check_sizes("embedding_backward", "size", size);
+  check(size.size() == 2 && grad.numel() == indices.numel() * size[1], "embedding_backward: grad ",
+        grad.sizes(), " does not fit indices ", indices.sizes(), " and weight ", size);
   Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
   fill_kernel(out, 0);
   if (out.is_meta()) return out;
-  check(size.size() == 2 && grad.numel() == indices.numel() * size[1], "embedding_backward: grad ",
-        grad.sizes(), " does not fit indices ", indices.sizes(), " and weight ", size);
   Tensor at = as_positions(indices, "embedding_backward"), from = contiguous_of(grad);
   check_positions(at, size[0], "embedding_backward", false);
   const int64_t* p = at.data<int64_t>();

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <vector>
 
+#include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "kernels/reduce.h"
 #include "kernels/rows.h"
@@ -24,6 +25,7 @@ struct Classes {
   Classes(const char* op, IntSpan sizes, const Tensor& t, const OptTensor& w, int64_t ignore_index)
       : ignored(ignore_index) {
     check(!sizes.empty(), op, ": input tensor should be 1D or 2D");
+    check_sizes(op, "input", sizes);
     const bool single = sizes.size() == 1;
     classes = sizes[single ? 0 : 1];
     samples = single ? 1 : sizes[0];
@@ -101,6 +103,8 @@ Tensor reduce_losses(const Classes& c, const double* losses, int64_t reduction, 
 // The factor of each loss: weight times incoming gradient.
 std::vector<double> loss_factors(const Classes& c, const Tensor& grad, int64_t reduction,
                                  const Tensor& total) {
+  check_shape("nll_loss_backward", "grad_output", grad, reduction == kNone ? c.losses : Dims{});
+  check_count("nll_loss_backward", "total_weight", total, 1);
   std::vector<double> f(size_t(c.count()));
   Tensor g = contiguous_of(grad);
   if (reduction == kNone) {
@@ -180,6 +184,7 @@ std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tens
   check<NotImplementedError>(self.is_floating(),
                              "\"log_softmax_lastdim_kernel_impl\" not implemented for '",
                              info(self.dtype()).name, "'");
+  check_rank("cross_entropy", "input", self, 1, 2);
   Classes c("cross_entropy", self.sizes(), target, weight, ignore_index);
   const DType dtype = self.dtype(), compute = info(dtype).compute;
   if (self.is_meta())
@@ -211,10 +216,14 @@ std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tens
 
 Tensor _cross_entropy_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                const OptTensor& weight, int64_t reduction, int64_t ignore_index,
-                               const Tensor& total_weight, const Tensor& lse) {
+                               const Tensor& total_weight, const Tensor& logsumexp) {
+  check_real_floating("cross_entropy_backward", "input", self);
+  check_rank("cross_entropy_backward", "input", self, 1, 2);
   if (self.is_meta()) return empty(self.sizes(), self.dtype(), self.device());
   Classes c("cross_entropy", self.sizes(), target, weight, ignore_index);
   const DType compute = info(self.dtype()).compute;
+  check_count("cross_entropy_backward", "logsumexp", logsumexp, c.count());
+  const Tensor lse = cast_of(contiguous_of(logsumexp), compute);
   Tensor x = cast_of(contiguous_of(self), compute), out = empty(self.sizes(), compute);
   std::vector<double> f = loss_factors(c, grad, reduction, total_weight);
   const SoftmaxFns& fns = softmax_fns(compute);

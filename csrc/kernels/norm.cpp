@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "kernels/reduce.h"
 #include "kernels/rows.h"
@@ -53,6 +54,12 @@ void check_parameter(const char* op, const char* name, const OptTensor& t, const
     check(equal(t->sizes(), shape), op, ": Expected ", name,
           " to be of same shape as normalized_shape, but got ", name, " of shape ", t->sizes(),
           " and normalized_shape = ", shape);
+}
+
+// Statistics of the rows, as the loops read them.
+Tensor statistics(const char* op, const char* name, const Tensor& t, int64_t rows, DType compute) {
+  check_count(op, name, t, rows);
+  return cast_of(contiguous_of(t), compute);
 }
 
 struct RowResult {
@@ -238,15 +245,29 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& input, const 
 
 Tensor _layer_norm_backward(const Tensor& grad, const Tensor& input, const Dims& shape,
                             const OptTensor& mean, const Tensor& rstd, const OptTensor& weight) {
-  const RowShape s = row_shape("layer_norm", input, shape);
-  return rows_input_grad(grad, input, mean, rstd, weight, s.rows, s.n);
+  const char* op = "layer_norm_backward";
+  const RowShape s = row_shape(op, input, shape);
+  check_floating(op, input);
+  check_shape(op, "grad_output", grad, input.sizes());
+  check_parameter(op, "weight", weight, shape);
+  const DType compute = info(input.dtype()).compute;
+  if (input.is_meta()) return empty(input.sizes(), input.dtype(), input.device());
+  const OptTensor m = mean ? OptTensor(statistics(op, "mean", *mean, s.rows, compute)) : mean;
+  return rows_input_grad(grad, input, m, statistics(op, "rstd", rstd, s.rows, compute), weight,
+                         s.rows, s.n);
 }
 
 Tensor _layer_norm_weight(const Tensor& grad, const Tensor& input, const Dims& shape,
-                          const OptTensor& mean, const Tensor& rstd) {
-  const RowShape s = row_shape("layer_norm", input, shape);
+                          const OptTensor& given_mean, const Tensor& given_rstd) {
+  const char* op = "layer_norm_weight";
+  const RowShape s = row_shape(op, input, shape);
+  check_floating(op, input);
+  check_shape(op, "grad_output", grad, input.sizes());
   const DType compute = info(input.dtype()).compute;
   if (input.is_meta()) return empty(shape, compute, input.device());
+  const OptTensor mean =
+      given_mean ? OptTensor(statistics(op, "mean", *given_mean, s.rows, compute)) : given_mean;
+  const Tensor rstd = statistics(op, "rstd", given_rstd, s.rows, compute);
   Tensor g = cast_of(contiguous_of(grad), compute), x = cast_of(contiguous_of(input), compute);
   const NormFns& f = norm_fns(compute);
   const int64_t width = x.itemsize();
@@ -264,6 +285,7 @@ std::tuple<Tensor, Tensor> _rms_norm(const Tensor& input, const Dims& shape,
                                      const OptTensor& weight, double eps) {
   const RowShape s = row_shape("rms_norm", input, shape);
   check_floating("RMSNormKernelImpl", input);
+  check_parameter("rms_norm", "weight", weight, shape);
   if (input.is_meta())
     return {empty(input.sizes(), input.dtype(), input.device()),
             empty(s.stat, info(input.dtype()).compute, input.device())};
@@ -274,7 +296,10 @@ std::tuple<Tensor, Tensor> _rms_norm(const Tensor& input, const Dims& shape,
 std::tuple<Tensor, Tensor, Tensor> _batch_norm(const Tensor& input, const OptTensor& weight,
                                                const OptTensor& bias, double eps) {
   check_floating("batch_norm", input);
+  check_rank("batch_norm", "input", input, 2, 64);
   const int64_t channels = input.sizes()[1];
+  check_count("batch_norm", "weight", weight, channels);
+  check_count("batch_norm", "bias", bias, channels);
   const DType compute = info(input.dtype()).compute;
   if (input.is_meta())
     return {empty(input.sizes(), input.dtype(), input.device()),
@@ -297,6 +322,13 @@ std::tuple<Tensor, Tensor, Tensor> _batch_norm(const Tensor& input, const OptTen
 
 Tensor _batch_norm_backward(const Tensor& grad, const Tensor& input, const OptTensor& weight,
                             const Tensor& mean, const Tensor& var, double eps) {
+  const char* op = "batch_norm_backward";
+  check_floating(op, input);
+  check_rank(op, "input", input, 2, 64);
+  check_shape(op, "grad_output", grad, input.sizes());
+  check_count(op, "weight", weight, input.sizes()[1]);
+  check_count(op, "mean", mean, input.sizes()[1]);
+  check_count(op, "var", var, input.sizes()[1]);
   if (input.is_meta() || input.numel() == 0)
     return empty(input.sizes(), input.dtype(), input.device());
   const DType compute = info(input.dtype()).compute;
@@ -329,6 +361,10 @@ Tensor _batch_norm_backward(const Tensor& grad, const Tensor& input, const OptTe
 }
 
 Tensor _channel_products(const Tensor& grad, const Tensor& input, const Tensor& mean) {
+  check_floating("batch_norm_backward", input);
+  check_rank("batch_norm_backward", "input", input, 2, 64);
+  check_shape("batch_norm_backward", "grad_output", grad, input.sizes());
+  check_count("batch_norm_backward", "mean", mean, input.sizes()[1]);
   const DType compute = info(input.dtype()).compute;
   const int64_t channels = input.sizes()[1];
   if (input.is_meta()) return empty(Dims{channels}, compute, input.device());
@@ -341,14 +377,25 @@ Tensor _channel_products(const Tensor& grad, const Tensor& input, const Tensor& 
 
 Tensor _channel_affine(const Tensor& self, const Tensor& scale, const Tensor& shift) {
   check_floating("batch_norm", self);
+  check_rank("batch_norm", "input", self, 2, 64);
+  check_count("batch_norm", "scale", scale, self.sizes()[1]);
+  check_count("batch_norm", "shift", shift, self.sizes()[1]);
   if (self.is_meta()) return empty(self.sizes(), self.dtype(), self.device());
   return apply_affine(self, doubles(scale, self.sizes()[1], 1), doubles(shift, self.sizes()[1], 0));
 }
 
 Tensor _group_norm_weight(const Tensor& grad, const Tensor& input, const Tensor& mean,
                           const Tensor& rstd) {
+  const char* op = "group_norm_backward";
+  check_floating(op, input);
+  check_rank(op, "input", input, 2, 64);
+  check_shape(op, "grad_output", grad, input.sizes());
+  check_rank(op, "mean", mean, 2, 2);
+  check_shape(op, "rstd", rstd, mean.sizes());
   const DType compute = info(input.dtype()).compute;
   const int64_t samples = input.sizes()[0], channels = input.sizes()[1];
+  check(mean.sizes()[0] == samples && mean.sizes()[1] > 0 && channels % mean.sizes()[1] == 0, op,
+        ": statistics of shape ", mean.sizes(), " do not fit input of shape ", input.sizes());
   if (input.is_meta()) return empty(Dims{channels}, compute, input.device());
   std::vector<double> dw(size_t(channels), 0.0);
   if (input.numel()) {
@@ -377,6 +424,11 @@ std::tuple<Tensor, Tensor, Tensor> _group_norm(const Tensor& input, int64_t grou
                                                const OptTensor& weight, const OptTensor& bias,
                                                double eps) {
   check_floating("GroupNormKernelImpl", input);
+  check_rank("group_norm", "input", input, 2, 64);
+  check(groups > 0 && input.sizes()[1] % groups == 0, "group_norm: ", groups,
+        " groups do not divide the channels of input of shape ", input.sizes());
+  check_count("group_norm", "weight", weight, input.sizes()[1]);
+  check_count("group_norm", "bias", bias, input.sizes()[1]);
   const int64_t samples = input.sizes()[0], channels = input.sizes()[1];
   const DType compute = info(input.dtype()).compute;
   if (input.is_meta())

@@ -106,6 +106,7 @@ void _adam_step_(const TensorList& params, const TensorList& grads, const Tensor
                  double weight_decay, bool decoupled, bool amsgrad, bool maximize) {
   const char* op = "_adam_step_";
   check_params(op, params);
+  if (!params.empty() && params[0].is_meta()) return;
   check(grads.size() == params.size() && steps.size() == params.size(), op,
         ": params, grads and steps differ in length");
   TensorList g = matching(grads, params);
@@ -139,6 +140,7 @@ void _sgd_step_(const TensorList& params, const TensorList& grads, const TensorL
                 bool maximize, bool first_step) {
   const char* op = "_sgd_step_";
   check_params(op, params);
+  if (!params.empty() && params[0].is_meta()) return;
   check(grads.size() == params.size(), op, ": params and grads differ in length");
   TensorList g = matching(grads, params);
   check_list(op, "grads", g, params);

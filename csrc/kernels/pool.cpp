@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "kernels/pool.h"
 #include "ops/all.h"
@@ -28,15 +29,42 @@ struct Plane {
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
 };
 
-Plane plane_of(IntSpan sizes) {
+// Of sizes (N, C, D, H, W).
+Plane plane_of(const char* op, IntSpan sizes) {
+  check(sizes.size() == 5, op, ": expected 5 dimensions, but got sizes ", Dims(sizes));
+  check_sizes(op, "sizes", sizes);
   Plane p;
   p.count = sizes[0] * sizes[1];
   for (size_t d = 0; d < 3; d++) p.in[d] = sizes[d + 2];
   return p;
 }
 
-Dims out_sizes(const Tensor& self, const Plane& p) {
-  return {self.sizes()[0], self.sizes()[1], p.out[0], p.out[1], p.out[2]};
+Dims out_sizes(IntSpan sizes, const Plane& p) {
+  return {sizes[0], sizes[1], p.out[0], p.out[1], p.out[2]};
+}
+
+// Two-dimensional pooling keeps channels last, of the three-dimensional ones only max_pool.
+MemoryFormat pooled_format(const Tensor& self, const Plane& p, bool three) {
+  const bool line = p.in[0] == 1 && p.in[1] == 1;
+  if (line || self.is_contiguous() || (p.in[0] > 1 && !three)) return MemoryFormat::Contiguous;
+  return suggest_memory_format(self);
+}
+
+void pool_outputs(const char* op, Plane& p, const Dims& kernel, const Dims& stride,
+                  const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  check_steps(op, "kernel_size", kernel, 3, 1);
+  check_steps(op, "stride", stride, 3, 1);
+  check_steps(op, "padding", padding, 3, 0);
+  check_steps(op, "dilation", dilation, 3, 1);
+  for (size_t d = 0; d < 3; d++) {
+    p.out[d] = pooled_size(p.in[d], kernel[d], stride[d], padding[d], dilation[d], ceil_mode);
+    check(p.out[d] >= 0, op, ": Output size is too small: ", p.out[d], " in dimension ", d,
+          " for windows of ", kernel);
+  }
+}
+void adaptive_outputs(const char* op, Plane& p, const Dims& size) {
+  check_steps(op, "output_size", size, 3, 0);
+  for (size_t d = 0; d < 3; d++) p.out[d] = size[d];
 }
 
 // [begin, end) of a window along one axis, cut to the input.
@@ -93,19 +121,21 @@ void visit_pool(DType t, const char* op, F&& f) {
 
 template <class W>
 std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Plane& p,
-                                    IntSpan dilation, W&& window) {
-  Tensor out = flambeau::empty(out_sizes(self, p), self.dtype(), self.device()),
-         at = flambeau::empty(out.sizes(), DType::Int64, self.device());
+                                    IntSpan dilation, bool three, W&& window) {
+  const MemoryFormat format = pooled_format(self, p, three);
+  Tensor out = flambeau::empty(out_sizes(self.sizes(), p), self.dtype(), self.device(), format),
+         at = flambeau::empty(out.sizes(), DType::Int64, self.device(), format);
   if (out.is_meta() || out.numel() == 0) return {out, at};
   DType t = info(self.dtype()).compute;
   Tensor x = contiguous_of(cast_of(self, t)),
-         y = t == out.dtype() ? out : flambeau::empty(out.sizes(), t);
+         y = t == out.dtype() && out.is_contiguous() ? out : flambeau::empty(out.sizes(), t),
+         places = at.is_contiguous() ? at : flambeau::empty(at.sizes(), DType::Int64);
   visit_pool(t, op, [&](auto tag) {
     using T = typename decltype(tag)::type;
     each_plane(p, [&](int64_t c) {
       const T* in = x.data<T>() + c * p.in_size();
       T* to = y.data<T>() + c * p.out_size();
-      int64_t* where = at.data<int64_t>() + c * p.out_size();
+      int64_t* where = places.data<int64_t>() + c * p.out_size();
       each_window(p, window, [&](int64_t o, Range a, Range b, Range d) {
         T best = T();
         largest(in, p, a, b, d, dilation[0], dilation[1], dilation[2], best, where[o]);
@@ -115,6 +145,7 @@ std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Pl
     });
   });
   if (!y.is_same(out)) copy_kernel(out, y);
+  if (!places.is_same(at)) copy_kernel(at, places);
   return {out, at};
 }
 
@@ -122,10 +153,9 @@ std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Pl
 
 std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, const Dims& stride,
                                      const Dims& padding, const Dims& dilation, bool ceil_mode) {
-  Plane p = plane_of(self.sizes());
-  for (size_t d = 0; d < 3; d++)
-    p.out[d] = pooled_size(p.in[d], kernel[d], stride[d], padding[d], dilation[d], ceil_mode);
-  return max_over("max_pool", self, p, dilation, [&](int d, int64_t i) {
+  Plane p = plane_of("max_pool", self.sizes());
+  pool_outputs("max_pool", p, kernel, stride, padding, dilation, ceil_mode);
+  return max_over("max_pool", self, p, dilation, true, [&](int d, int64_t i) {
     size_t k = size_t(d);
     int64_t begin = i * stride[k] - padding[k],
             end = std::min(begin + (kernel[k] - 1) * dilation[k] + 1, p.in[k]);
@@ -135,9 +165,9 @@ std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, con
 }
 
 std::tuple<Tensor, Tensor> _adaptive_max_pool(const Tensor& self, const Dims& output_size) {
-  Plane p = plane_of(self.sizes());
-  for (size_t d = 0; d < 3; d++) p.out[d] = output_size[d];
-  return max_over("adaptive_max_pool", self, p, Dims{1, 1, 1},
+  Plane p = plane_of("adaptive_max_pool", self.sizes());
+  adaptive_outputs("adaptive_max_pool", p, output_size);
+  return max_over("adaptive_max_pool", self, p, Dims{1, 1, 1}, false,
                   [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); });
 }
 
@@ -155,7 +185,7 @@ struct AvgWindow {
   }
   // What the sum of output (z, y, x) is divided by.
   double share(int64_t z, int64_t y, int64_t x) const {
-    if (divisor > 0) return double(divisor);
+    if (divisor != 0) return double(divisor);
     double n = 1;
     int64_t at[3] = {z, y, x};
     for (int d = 0; d < 3; d++) {
@@ -174,9 +204,8 @@ struct AvgWindow {
 
 AvgWindow avg_window(IntSpan sizes, const Dims& kernel, const Dims& stride, const Dims& padding,
                      bool ceil_mode, bool include_pad, int64_t divisor) {
-  AvgWindow w{plane_of(sizes), kernel, stride, padding, include_pad, divisor};
-  for (size_t d = 0; d < 3; d++)
-    w.p.out[d] = pooled_size(w.p.in[d], kernel[d], stride[d], padding[d], 1, ceil_mode);
+  AvgWindow w{plane_of("avg_pool", sizes), kernel, stride, padding, include_pad, divisor};
+  pool_outputs("avg_pool", w.p, kernel, stride, padding, Dims{1, 1, 1}, ceil_mode);
   return w;
 }
 
@@ -185,11 +214,12 @@ AvgWindow avg_window(IntSpan sizes, const Dims& kernel, const Dims& stride, cons
 template <bool Forward, class R, class S>
 Tensor average(const char* op, const Tensor& source, const Plane& p, IntSpan result_sizes,
                R&& range, S&& share) {
-  Tensor out = flambeau::empty(result_sizes, source.dtype(), source.device());
+  Tensor out = flambeau::empty(result_sizes, source.dtype(), source.device(),
+                               pooled_format(source, p, false));
   if (out.is_meta() || out.numel() == 0) return out;
   DType t = info(source.dtype()).compute;
   Tensor a = contiguous_of(cast_of(source, t)),
-         b = t == out.dtype() ? out : flambeau::empty(result_sizes, t);
+         b = t == out.dtype() && out.is_contiguous() ? out : flambeau::empty(result_sizes, t);
   visit_pool(t, op, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T *in_data = Forward ? a.data<T>() : b.data<T>(),
@@ -228,13 +258,15 @@ Tensor _avg_pool(const Tensor& self, const Dims& kernel, const Dims& stride, con
                  bool ceil_mode, bool include_pad, int64_t divisor) {
   AvgWindow w = avg_window(self.sizes(), kernel, stride, padding, ceil_mode, include_pad, divisor);
   return average<true>(
-      "avg_pool", self, w.p, out_sizes(self, w.p), [&](int d, int64_t i) { return w.range(d, i); },
+      "avg_pool", self, w.p, out_sizes(self.sizes(), w.p),
+      [&](int d, int64_t i) { return w.range(d, i); },
       [&](int64_t z, int64_t y, int64_t x) { return w.share(z, y, x); });
 }
 Tensor _avg_pool_backward(const Tensor& grad, const Dims& size, const Dims& kernel,
                           const Dims& stride, const Dims& padding, bool ceil_mode, bool include_pad,
                           int64_t divisor) {
   AvgWindow w = avg_window(size, kernel, stride, padding, ceil_mode, include_pad, divisor);
+  check_shape("avg_pool_backward", "grad_output", grad, out_sizes(size, w.p));
   return average<false>(
       "avg_pool_backward", grad, w.p, size, [&](int d, int64_t i) { return w.range(d, i); },
       [&](int64_t z, int64_t y, int64_t x) { return w.share(z, y, x); });
@@ -253,13 +285,15 @@ Tensor adaptive_average(const Tensor& source, const Plane& p, IntSpan result) {
 }  // namespace
 
 Tensor _adaptive_avg_pool(const Tensor& self, const Dims& output_size) {
-  Plane p = plane_of(self.sizes());
-  for (size_t d = 0; d < 3; d++) p.out[d] = output_size[d];
-  return adaptive_average<true>(self, p, out_sizes(self, p));
+  Plane p = plane_of("adaptive_avg_pool", self.sizes());
+  adaptive_outputs("adaptive_avg_pool", p, output_size);
+  return adaptive_average<true>(self, p, out_sizes(self.sizes(), p));
 }
 Tensor _adaptive_avg_pool_backward(const Tensor& grad, const Dims& size) {
-  Plane p = plane_of(size);
+  Plane p = plane_of("adaptive_avg_pool_backward", size);
+  check_rank("adaptive_avg_pool_backward", "grad_output", grad, 5, 5);
   for (size_t d = 0; d < 3; d++) p.out[d] = grad.sizes()[d + 2];
+  check_shape("adaptive_avg_pool_backward", "grad_output", grad, out_sizes(size, p));
   return adaptive_average<false>(grad, p, size);
 }
 

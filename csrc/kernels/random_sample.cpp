@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/checks.h"
 #include "kernels/random_draw.h"
 #include "kernels/targets.h"
 #include "ops/all.h"
@@ -374,6 +375,10 @@ std::tuple<Tensor, Tensor> _dropout(const Tensor& self, double p, double scale) 
   return {masked_scale(self, mask, scale), mask};
 }
 Tensor _dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
+  check_real_floating("dropout_backward", "grad_output", grad);
+  check(mask.dtype() == DType::Bool, "dropout_backward: expected a bool mask, but got ",
+        mask.dtype());
+  check_shape("dropout_backward", "grad_output", grad, mask.sizes());
   return masked_scale(grad, mask, scale);
 }
 

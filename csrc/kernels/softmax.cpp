@@ -1,5 +1,6 @@
 #include "kernels/rows.h"
 
+#include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "kernels/reduce.h"
 #include "kernels/targets.h"
@@ -82,6 +83,8 @@ Tensor softmax_forward(const char* op, const Tensor& self, int64_t dim, bool log
 
 Tensor softmax_backward(const Tensor& grad, const Tensor& output, int64_t dim, bool log) {
   const int64_t d = wrap_dim(dim, output.dim());
+  check_real_floating("softmax_backward", "output", output);
+  check_shape("softmax_backward", "grad_output", grad, output.sizes());
   if (output.is_meta() || output.numel() == 0)
     return empty(output.sizes(), output.dtype(), output.device());
   const DType compute = info(output.dtype()).compute;

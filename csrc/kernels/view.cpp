@@ -1,4 +1,5 @@
 // View operators: new sizes and strides over the same storage.
+#include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "kernels/shape.h"
 #include "ops/all.h"
@@ -380,6 +381,14 @@ struct Arena {
 };
 Arena arena(const Tensor& like, const Dims& base_size, const Dims& base_stride, int64_t base_offset,
             const Dims& size, const Dims& stride, int64_t offset) {
+  for (auto [sizes, strides, at] :
+       {std::tuple{&base_size, &base_stride, base_offset}, std::tuple{&size, &stride, offset}}) {
+    check_sizes("strided", "size", *sizes);
+    bool fits = strides->size() == sizes->size() && at >= 0 && at < (int64_t(1) << 56);
+    for (int64_t s : *strides) fits &= s >= 0;
+    check(fits, "strided: sizes ", *sizes, ", strides ", *strides, " and offset ", at,
+          " are not those of a tensor");
+  }
   int64_t low = std::min(base_offset, offset);
   int64_t high = std::max(base_offset + storage_extent(base_size, base_stride),
                           offset + storage_extent(size, stride));
@@ -391,6 +400,7 @@ Arena arena(const Tensor& like, const Dims& base_size, const Dims& base_stride, 
 
 Tensor _strided_scatter(const Tensor& self, const Dims& base_size, const Dims& base_stride,
                         int64_t base_offset, const Dims& size, const Dims& stride, int64_t offset) {
+  check_shape("strided_scatter", "input", self, size);
   Arena a = arena(self, base_size, base_stride, base_offset, size, stride, offset);
   Tensor base = flambeau::alias(a.flat, base_size, base_stride, base_offset - a.low);
   if (self.is_meta()) return empty(base_size, self.dtype(), self.device());
@@ -410,6 +420,7 @@ Tensor _strided_scatter(const Tensor& self, const Dims& base_size, const Dims& b
 
 Tensor _strided_gather(const Tensor& self, const Dims& base_size, const Dims& base_stride,
                        int64_t base_offset, const Dims& size, const Dims& stride, int64_t offset) {
+  check_shape("strided_gather", "input", self, base_size);
   if (self.is_meta()) return empty(size, self.dtype(), self.device());
   Arena a = arena(self, base_size, base_stride, base_offset, size, stride, offset);
   copy_kernel(flambeau::alias(a.flat, base_size, base_stride, base_offset - a.low), self);

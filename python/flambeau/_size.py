@@ -5,6 +5,20 @@ from __future__ import annotations
 from . import _C
 
 
+def _dimension(item):
+    i, s = item
+    if not hasattr(s, "__index__"):
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {i} is '{type(s).__name__}')"
+        )
+    s = s.__index__()
+    if not -(2**63) <= s < 2**63:
+        raise ValueError(
+            f"Overflow when unpacking long long: item {i} of torch.Size() does not fit into 64 bits"
+        )
+    return s
+
+
 class Size(tuple):
     """A tuple of dimension sizes.
 
@@ -15,7 +29,7 @@ class Size(tuple):
     __slots__ = ()
 
     def __new__(cls, sizes=()):
-        return super().__new__(cls, [s.__index__() for s in sizes])
+        return super().__new__(cls, map(_dimension, enumerate(sizes)))
 
     def numel(self):
         """The number of elements of a tensor of this shape."""

@@ -338,6 +338,9 @@ def _disabled_torch_function_impl(cls, func, types, args=(), kwargs=None):
     return func(*args, **(kwargs or {}))
 
 
+Tensor.__rdiv__ = Tensor.__rtruediv__
+Tensor.__div__ = Tensor.__truediv__
+Tensor.__idiv__ = Tensor.__itruediv__
 Tensor._make_subclass = staticmethod(
     lambda cls, data, require_grad=False: _C._make_subclass(cls, data, require_grad)
 )

@@ -196,7 +196,7 @@ def test_accumulating_and_repeated_indices():
     [
         (5, IndexError, "out of range|out of bounds"),
         (-3, IndexError, "out of range|out of bounds"),
-        (2**70, (IndexError, RuntimeError, OverflowError), ""),
+        (2**70, ValueError, "Overflow when unpacking long long"),
         ((0, 0, 0), IndexError, "too many indices"),
         (flambeau.tensor([5]), IndexError, "out of bounds"),
         (flambeau.tensor([1.0]), IndexError, "tensors used as indices must be"),

@@ -115,6 +115,7 @@ op(
 op(
     "celu(Tensor self, Scalar alpha=1) -> Tensor",
     kernel=decomp("celu_of(self, alpha)"),
+    node="CeluBackward0",
     samples=unary(),
     forms=MODULE,
     doc="Continuously differentiable exponential linear unit.",
@@ -153,6 +154,7 @@ op(
 op(
     "_gelu_tanh(Tensor self) -> Tensor",
     kernel=pointwise("x * 0.5 * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)))"),
+    node="GeluBackward0",
     on="f",
     grad={"self": "gelu_tanh_backward(grad, self)"},
     samples=unary(),
@@ -267,6 +269,7 @@ op(
 op(
     "_prelu(Tensor self, Tensor weight) -> Tensor",
     kernel=pointwise("x if x > 0 else y * x"),
+    node="PreluKernelBackward0",
     on="f",
     grad={
         "self": "_where(gt(self, 0), grad, grad * weight)",
@@ -279,6 +282,7 @@ op(
 op(
     "glu(Tensor self, int dim=-1) -> Tensor",
     kernel=decomp("glu_of(self, dim)"),
+    node="GluBackward0",
     example="""
         >>> flambeau.nn.functional.glu(flambeau.tensor([1.0, 2.0, 0.0, 1.0]))
         tensor([0.5000, 1.4621])

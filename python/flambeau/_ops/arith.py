@@ -66,6 +66,7 @@ op(
 op(
     "rsub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
     kernel=pointwise("y - alpha * x"),
+    node="RsubBackward0 if is_tensor(other) else RsubBackward1",
     on="ifc",
     grad={"self": "-grad * conj(alpha)", "other": "grad"},
     samples=binary(),
@@ -97,6 +98,7 @@ op(
 )
 op(
     "div.mode(Tensor self, Operand other, *, str? rounding_mode) -> Tensor",
+    node="DivBackward2",
     kernel=decomp(
         'div(self, other) if is_none(rounding_mode) else (div_floor(self, other) if is_floor("div", rounding_mode) else div_trunc(self, other))'
     ),
@@ -146,6 +148,7 @@ op(
 op(
     "remainder(Tensor self, Operand other) -> Tensor",
     kernel=pointwise("remainder(x, y)"),
+    node="RemainderBackward1 if is_tensor(other) else RemainderBackward0",
     on="bif",
     grad={"self": "grad", "other": "-grad * div_floor(self, other)"},
     samples=binary(nonzero=True),
@@ -168,6 +171,7 @@ op(
 op(
     "fmod(Tensor self, Operand other) -> Tensor",
     kernel=pointwise("fmod(x, y)"),
+    node="FmodBackward1 if is_tensor(other) else FmodBackward0",
     on="bif",
     grad={"self": "grad", "other": "-grad * div_trunc(self, other)"},
     samples=binary(nonzero=True),
@@ -233,6 +237,7 @@ op(
 op(
     "square(Tensor self) -> Tensor",
     kernel=decomp("square_of(self)"),
+    node="PowBackward0",
     samples=unary(),
     ref="self * self",
     forms=MODULE,
@@ -250,6 +255,7 @@ op(
 op(
     "pow(Tensor self, Operand exponent) -> Tensor",
     kernel=decomp("power(self, exponent)"),
+    node="PowBackward2 if is_number(self) else (PowBackward1 if is_tensor(exponent) else PowBackward0)",
     samples=binary(low=0.3, high=2.0),
     ref="numpy.power(self, exponent)",
     forms=ALL + " operator:** iop:**",
@@ -258,6 +264,7 @@ op(
 op(
     "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
     kernel=decomp("_pow(as_tensor_like(self, exponent), exponent)"),
+    node="PowBackward2",
     forms="function out",
 )
 op(
@@ -276,20 +283,29 @@ op(
 op(
     "rpow(Tensor self, Operand exponent) -> Tensor",
     kernel=decomp("_pow(as_tensor_like(exponent, self), self)"),
+    node="PowBackward1 if is_tensor(exponent) else PowBackward2",
     forms="rop:**",
     tags="internal",
 )
 op(
     "float_power(Tensor self, Operand exponent) -> Tensor",
     kernel=decomp("power(to_wide(self, exponent), to_wide_operand(exponent))"),
+    node="PowBackward2 if is_number(self) else (PowBackward1 if is_tensor(exponent) else PowBackward0)",
     samples=binary(low=0.3, high=2.0),
     ref="numpy.float_power(self, exponent)",
     forms="function method out",
     doc="Power computed in float64 (or complex128).",
 )
 op(
+    "float_power_(Tensor! self, Operand exponent) -> Tensor",
+    kernel=decomp("float_powered(self, exponent)"),
+    node="PowBackward1 if is_tensor(exponent) else PowBackward0",
+    forms="method",
+)
+op(
     "lerp(Tensor self, Tensor end, Operand weight) -> Tensor",
     kernel=pointwise("lerp(x, y, z)"),
+    node="LerpBackward1 if is_tensor(weight) else LerpBackward0",
     on="fc",
     grad={
         "self": "grad * (1 - conj(weight))",
@@ -361,6 +377,7 @@ op(
 op(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     kernel=decomp("round_to(self, decimals)"),
+    node="RoundBackward1",
     forms=MODULE,
 )
 op(
@@ -617,7 +634,6 @@ elementary(
     "sinc",
     "sinc(x)",
     "sinc_grad(grad, self, result)",
-    on="f",
     ref="numpy.sinc(self)",
     alias="special.sinc",
     doc="``sin(pi x) / (pi x)``.",
@@ -645,6 +661,7 @@ op(
 op(
     "xlogy(Tensor self, Operand other) -> Tensor",
     kernel=pointwise("xlogy(x, y)"),
+    node="XlogyBackward1 if is_number(self) else (XlogyBackward0 if is_tensor(other) else XlogyBackward2)",
     dtype="float",
     on="f",
     grad={"self": "grad * masked_log(self, other)", "other": "grad * self / other"},
@@ -657,8 +674,11 @@ op(
 op(
     "logaddexp(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("logaddexp(x, y)"),
-    on="f",
-    grad={"self": "grad * exp(self - result)", "other": "grad * exp(other - result)"},
+    on="fc",
+    grad={
+        "self": "grad / conj(exp(other - self) + 1)",
+        "other": "grad / conj(exp(self - other) + 1)",
+    },
     samples=binary(),
     ref="numpy.logaddexp(self, other)",
     forms="function method out",
@@ -669,7 +689,7 @@ op(
     "logaddexp2(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("logaddexp2(x, y)"),
     on="f",
-    grad={"self": "grad * exp2(self - result)", "other": "grad * exp2(other - result)"},
+    grad={"self": "grad / (exp2(other - self) + 1)", "other": "grad / (exp2(self - other) + 1)"},
     samples=binary(),
     ref="numpy.logaddexp2(self, other)",
     forms="function method out",
@@ -679,6 +699,7 @@ op(
 op(
     "logit(Tensor self, float? eps=None) -> Tensor",
     kernel=decomp("logit_of(self, eps)"),
+    node="LogitBackward0",
     samples=unary(0.1, 0.9),
     ref="numpy.log(self / (1 - self))",
     forms=MODULE,
@@ -686,8 +707,19 @@ op(
     doc="``log(input / (1 - input))``, the argument clamped to [eps, 1 - eps] when given.",
 )
 op(
+    "_logit(Tensor self) -> Tensor",
+    kernel=pointwise("log(x / (1 - x))"),
+    dtype="float",
+    on="f",
+    grad={"self": "logit_grad(grad, self)"},
+    samples=unary(0.1, 0.9),
+    forms="",
+    tags="internal cost:16",
+)
+op(
     "copysign(Tensor self, Operand other) -> Tensor",
     kernel=pointwise("copysign(x, y)"),
+    node="CopysignBackward0 if is_tensor(other) else CopysignBackward1",
     dtype="float",
     on="f",
     grad={"self": "copysign_grad(grad, self, result)", "other": "zeros_like(grad)"},
@@ -700,6 +732,7 @@ op(
     "nextafter(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("nextafter(x, y)"),
     on="f",
+    grad={"self": "masked(grad, ne(self, other))", "other": "zeros_like(grad)"},
     samples=binary(),
     ref="numpy.nextafter(self, other)",
     forms=ALL,
@@ -717,6 +750,7 @@ op(
 op(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     kernel=decomp("replace_nonfinite(self, nan, posinf, neginf)"),
+    node="NanToNumBackward0",
     samples=unary(),
     ref="numpy.nan_to_num(self)",
     forms=MODULE,

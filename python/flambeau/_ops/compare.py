@@ -203,6 +203,7 @@ op(
 op(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     kernel=decomp("clamp_tensors(self, min, max)"),
+    node="ClampBackward0",
     forms=MODULE,
     alias="clip",
     samples=[],
@@ -210,6 +211,7 @@ op(
 op(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     kernel=decomp("clamp_numbers(self, min, max)"),
+    node="ClampBackward1",
     samples=scalar_binary(),
     forms=MODULE,
     alias="clip",
@@ -218,6 +220,7 @@ op(
 op(
     "clamp_min(Tensor self, Operand min) -> Tensor",
     kernel=pointwise("maximum(x, y)"),
+    node="ClampMinBackward1 if is_tensor(min) else ClampMinBackward0",
     on="bif",
     grad={"self": "masked(grad, ge(self, min))", "min": "masked(grad, lt(self, min))"},
     samples=binary(),
@@ -228,6 +231,7 @@ op(
 op(
     "clamp_max(Tensor self, Operand max) -> Tensor",
     kernel=pointwise("minimum(x, y)"),
+    node="ClampMaxBackward1 if is_tensor(max) else ClampMaxBackward0",
     on="bif",
     grad={"self": "masked(grad, le(self, max))", "max": "masked(grad, gt(self, max))"},
     samples=binary(),

@@ -30,6 +30,7 @@ op(
 op(
     "kron(Tensor self, Tensor other) -> Tensor",
     kernel=composite,
+    node="UnsafeViewBackward0",
     samples=[(T(2, 3), T(3, 2)), (T(2), T(2, 2))],
     ref="numpy.kron(self, other)",
     forms=FM,
@@ -38,6 +39,7 @@ op(
 op(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     kernel=composite,
+    node="LinalgCrossBackward0",
     samples=[(T(2, 3), T(2, 3)), (T(1, 3), T(4, 3))],
     ref="numpy.cross(self, other)",
     forms="out",
@@ -47,6 +49,7 @@ op(
 op(
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
     kernel=composite,
+    node="LinalgCrossBackward0",
     samples=[(T(2, 3), T(2, 3)), (T(3, 2), T(3, 2), 0)],
     forms=FM,
     doc="Cross product along ``dim``, by default the first dimension of size 3.",
@@ -62,6 +65,7 @@ op(
 op(
     "trace(Tensor self) -> Tensor",
     kernel=composite,
+    node="TraceBackward0",
     samples=[(T(3, 3),), (T(2, 3),)],
     ref="numpy.trace(self)",
     forms="function method",
@@ -81,6 +85,7 @@ op(
 op(
     "cdist(Tensor x1, Tensor x2, float p=2.0, int? compute_mode=None) -> Tensor",
     kernel=composite,
+    node="CdistBackward0",
     samples=[(T(2, 3), T(4, 3)), (T(2, 2, 3), T(1, 4, 3), 1.0)],
     forms="",
     tags="internal",

@@ -226,6 +226,7 @@ op(
 op(
     "copy_(Tensor! self, Tensor src, bool non_blocking=False) -> Tensor",
     kernel=native,
+    node="torch::autograd::CopyBackwards",
     example="""
         >>> flambeau.zeros(2).copy_(flambeau.tensor([1, 2]))
         tensor([1., 2.])
@@ -238,6 +239,7 @@ op(
 op(
     "fill_(Tensor! self, Operand value) -> Tensor",
     kernel=native,
+    node="FillBackward3 if is_tensor(value) else FillBackward2",
     example="""
         >>> flambeau.zeros(2).fill_(3)
         tensor([3., 3.])
@@ -249,6 +251,7 @@ op(
 op(
     "fill(Tensor self, Operand value) -> Tensor",
     kernel=decomp("filled(self, value)"),
+    node="FillBackward1 if is_tensor(value) else FillBackward0",
     doc="A tensor of this one's shape and dtype with one value.",
     forms="function",
     samples=[(T(2, 3), 2.0)],
@@ -256,6 +259,7 @@ op(
 op(
     "zero_(Tensor! self) -> Tensor",
     kernel=decomp("fill_(self, 0)"),
+    node="ZeroBackward0",
     doc="Sets all elements to zero.",
     example="""
         >>> flambeau.ones(2).zero_()
@@ -284,6 +288,7 @@ op(
 op(
     "_to_dtype(Tensor self, dtype dtype) -> Tensor",
     kernel=native,
+    node="ToCopyBackward0",
     grad={"self": "_to_dtype(grad, self.dtype)"},
     forms="",
     tags="internal",
@@ -360,6 +365,7 @@ op(
 op(
     "polar(Tensor abs, Tensor angle) -> Tensor",
     kernel=decomp("complex(mul(abs, cos(angle)), mul(abs, sin(angle)))"),
+    node="PolarBackward0",
     forms="function out",
     samples=[(T(3), T(3))],
     doc="Complex numbers from magnitude and angle.",
@@ -379,6 +385,7 @@ op(
 op(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
     kernel=composite,
+    node="StackBackward0",
     samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)], -1)],
     forms="function out",
     doc="Tensors joined along a new dimension.",
@@ -447,6 +454,7 @@ op(
 op(
     "rot90(Tensor self, int k=1, int[] dims=(0, 1)) -> Tensor",
     kernel=composite,
+    node="Rot90Backward0",
     doc="A plane of two dimensions turned ``k`` times by 90 degrees, from the first towards the second.",
     samples=[(T(2, 3),), (T(2, 3), -1)],
     forms=FM,
@@ -470,6 +478,7 @@ op(
 op(
     "diag(Tensor self, int diagonal=0) -> Tensor",
     kernel=composite,
+    node="DiagonalBackward0_copy",
     samples=[(T(3),), (T(3, 4), 1)],
     forms=FM + " out",
     doc="A vector as a diagonal matrix, or the diagonal of a matrix.",
@@ -499,6 +508,7 @@ op(
 op(
     "_constant_pad(Tensor self, int[] pad, Scalar value) -> Tensor",
     kernel=native,
+    node="ConstantPadNdBackward0",
     grad={"self": "_constant_pad(grad, negated(pad), 0)"},
     forms="",
     tags="internal",

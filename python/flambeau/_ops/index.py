@@ -85,6 +85,7 @@ op(
 op(
     "index_fill(Tensor self, int dim, Tensor index, Operand value) -> Tensor",
     kernel=native,
+    node="IndexFillBackward1 if is_tensor(value) else IndexFillBackward0",
     example="""
         >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> x.index_fill(1, flambeau.tensor([0]), -1.0)
@@ -93,7 +94,7 @@ op(
     """,
     grad={
         "self": "index_fill(grad, dim, index, 0)",
-        "value": "sum_all(index_select(grad, dim, index))",
+        "value": "sum_all(index_select(grad, dim, distinct(index)))",
     },
     forms=FMI,
     doc="Entries ``index`` of a dimension set to ``value``.",
@@ -129,6 +130,7 @@ op(
 op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     kernel=native,
+    node="ScatterBackward1",
     grad={"self": "scatter_value(grad, dim, index, 0)"},
     forms=FMI + " out",
 )
@@ -156,6 +158,7 @@ op(
 op(
     "masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor",
     kernel=decomp("masked_filled(self, mask, value)"),
+    node="MaskedFillBackward1 if is_tensor(value) else MaskedFillBackward0",
     example="""
         >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> x.masked_fill(x > 2, 0.0)
@@ -169,6 +172,7 @@ op(
 op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     kernel=decomp("selected_by_mask(self, mask)"),
+    node="MaskedSelectBackward0",
     example="""
         >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> x.masked_select(x > 2)
@@ -214,6 +218,7 @@ op(
 op(
     "take(Tensor self, Tensor index) -> Tensor",
     kernel=decomp("take_flat(self, index)"),
+    node="TakeBackward0",
     example="""
         >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> x.take(flambeau.tensor([0, 3]))
@@ -254,6 +259,7 @@ op(
 op(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
     kernel=decomp("with_part(self, src, select(self, dim, index))"),
+    node="SelectScatterBackward0",
     doc="A copy in which ``src`` replaces the slice that `select` gives.",
     example="""
         >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -266,6 +272,7 @@ op(
 op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     kernel=decomp("with_part(self, src, slice(self, dim, start, end, step))"),
+    node="SliceScatterBackward0",
     doc="A copy in which ``src`` replaces a range along ``dim``.",
     example="""
         >>> flambeau.zeros(4).slice_scatter(flambeau.ones(2), 0, 1, 3)
@@ -276,6 +283,7 @@ op(
 op(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     kernel=decomp("with_part(self, src, diagonal(self, offset, dim1, dim2))"),
+    node="DiagonalScatterBackward0",
     doc="A copy in which ``src`` replaces the diagonal that `diagonal` gives.",
     example="""
         >>> flambeau.zeros(2, 2).diagonal_scatter(flambeau.ones(2))

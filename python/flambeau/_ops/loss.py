@@ -66,6 +66,7 @@ op(
 op(
     f"mse_loss(Tensor self, Tensor target, {REDUCTION}) -> Tensor",
     kernel=decomp("reduced_loss(_mse(self, target), reduction)"),
+    node="MseLossBackward0",
     samples=[(T(3), T(3))],
     forms="",
     tags="autocast:fp32",
@@ -82,6 +83,7 @@ op(
 op(
     f"smooth_l1_loss(Tensor self, Tensor target, {REDUCTION}, float beta=1.0) -> Tensor",
     kernel=composite,
+    node="SmoothL1LossBackward0",
     samples=[(T(3), T(3))],
     forms="",
     tags="autocast:fp32",
@@ -90,6 +92,7 @@ op(
 op(
     f"huber_loss(Tensor self, Tensor target, {REDUCTION}, float delta=1.0) -> Tensor",
     kernel=composite,
+    node="HuberLossBackward0",
     samples=[(T(3), T(3))],
     forms="",
     tags="autocast:fp32",
@@ -98,6 +101,7 @@ op(
 op(
     f"binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, {REDUCTION}) -> Tensor",
     kernel=composite,
+    node="BinaryCrossEntropyBackward0",
     samples=[(T(3, low=0.1, high=0.9), T(3, low=0.1, high=0.9))],
     forms="",
     doc="``-(target * log(input) + (1 - target) * log(1 - input))``, logarithms not below -100.",
@@ -105,6 +109,7 @@ op(
 op(
     f"binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, {REDUCTION}) -> Tensor",
     kernel=composite,
+    node="BinaryCrossEntropyWithLogitsBackward0",
     samples=[(T(3), T(3, low=0.1, high=0.9))],
     forms="function",
     tags="autocast:fp32",
@@ -125,6 +130,7 @@ _CLASS = "Tensor? weight, int reduction, int ignore_index"
 op(
     f"_nll_loss(Tensor self, Tensor target, {_CLASS}) -> (Tensor, Tensor)",
     kernel=native,
+    node="NllLoss2DBackward0 if self.ndim > 2 else NllLossBackward0",
     grad={
         "self": "_nll_loss_backward(grads[0], self.shape, target, weight, reduction, ignore_index, results[1])"
     },

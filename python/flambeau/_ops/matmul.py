@@ -68,6 +68,7 @@ op(
 op(
     "vdot(Tensor self, Tensor other) -> Tensor",
     kernel=decomp("dot(conj(self), other)"),
+    node="VdotBackward0",
     example="""
         >>> flambeau.vdot(flambeau.tensor([1j, 2]), flambeau.tensor([1j, 1]))
         tensor(3.+0.j)
@@ -94,6 +95,7 @@ op(
 op(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="AddmmBackward0",
     samples=[(T(2, 4), T(2, 3), T(3, 4)), (T(4), T(2, 3), T(3, 4))],
     ref="self + mat1 @ mat2",
     forms=FM + " inplace",
@@ -102,6 +104,7 @@ op(
 op(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="AddmvBackward0",
     doc="``beta * input + alpha * (mat @ vec)``.",
     samples=[(T(2), T(2, 3), T(3))],
     forms=FM + " inplace function_",
@@ -109,6 +112,7 @@ op(
 op(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="AddrBackward0",
     doc="``beta * input + alpha * outer(vec1, vec2)``.",
     samples=[(T(2, 3), T(2), T(3))],
     forms=FM + " inplace",
@@ -116,6 +120,7 @@ op(
 op(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="BaddbmmBackward0",
     doc="``beta * input + alpha * bmm(batch1, batch2)``.",
     samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
@@ -123,6 +128,7 @@ op(
 op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
+    node="AddbmmBackward0",
     doc="``beta * input`` plus ``alpha`` times the sum of the batch's matrix products.",
     samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
@@ -130,6 +136,7 @@ op(
 op(
     "linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor",
     kernel=native,
+    node="linear_node(self, bias)",
     grad={
         "self": "matmul(grad, conj(weight))",
         "weight": "linear_weight_grad(grad, self)",

@@ -12,6 +12,7 @@ op(
     "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,"
     " bool training, float momentum, float eps, bool cudnn_enabled=False) -> Tensor",
     kernel=composite,
+    node="NativeBatchNormBackward0",
     samples=[(T(4, 3), T(3), T(3), None, None, True, 0.1, 1e-5)],
     forms="function",
     doc="Each channel shifted and scaled to mean 0 and variance 1, then by ``weight`` and ``bias``."
@@ -20,6 +21,7 @@ op(
 op(
     f"_batch_norm(Tensor input, Tensor? weight, Tensor? bias, float eps) -> {TRIPLE}",
     kernel=native,
+    node="NativeBatchNormBackward0",
     grad={
         "input": "batch_norm_grad(grads, input, weight, results, eps)",
         "weight": "batch_norm_weight_grad(grads, input, results, eps)",
@@ -100,6 +102,7 @@ op(
 op(
     "_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float eps) -> (Tensor, Tensor)",
     kernel=native,
+    node="MulBackward0",
     grad={
         "input": "rms_norm_grad(grads[0], input, normalized_shape, weight, results[1], eps)",
         "weight": "rms_norm_weight_grad(grads[0], input, normalized_shape, results[1], eps)",
@@ -124,6 +127,7 @@ op(
 op(
     f"_group_norm(Tensor input, int num_groups, Tensor? weight, Tensor? bias, float eps) -> {TRIPLE}",
     kernel=native,
+    node="NativeGroupNormBackward0",
     grad={
         "input": "group_norm_grad(grads, input, num_groups, weight, results, eps)",
         "weight": "group_norm_weight_grad(grads, input, num_groups, results, eps)",

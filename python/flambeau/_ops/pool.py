@@ -60,6 +60,7 @@ for _n in (1, 2, 3):
     op(
         f"{_name}(Tensor self, {_pool}, int[{_n}] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
         kernel=composite,
+        node=f"MaxPool{_n}DWithIndicesBackward0" if _n > 1 else "SqueezeBackward1",
         samples=[(_x, 2), (_x, 3, 1, 1)],
         forms="function",
         doc="Largest element of each window and its position in the input's plane.",
@@ -67,6 +68,7 @@ for _n in (1, 2, 3):
     op(
         f"max_pool{_n}d(Tensor self, {_pool}, int[{_n}] dilation=1, bool ceil_mode=False) -> Tensor",
         kernel=composite,
+        node=f"MaxPool{_n}DWithIndicesBackward0" if _n > 1 else "SqueezeBackward1",
         samples=[(_x, 2), (_x, 3, 2, 1)],
         forms="function",
         doc="Largest element of each window.",
@@ -75,6 +77,7 @@ for _n in (1, 2, 3):
     op(
         f"avg_pool{_n}d(Tensor self, {_pool}, bool ceil_mode=False, bool count_include_pad=True{_divisor}) -> Tensor",
         kernel=composite,
+        node=f"AvgPool{_n}DBackward0" if _n > 1 else "SqueezeBackward1",
         samples=[(_x, 2), (_x, 3, 2, 1)],
         forms="function",
         alias=f"nn.functional.avg_pool{_n}d",
@@ -83,6 +86,7 @@ for _n in (1, 2, 3):
     op(
         f"adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor",
         kernel=composite,
+        node=f"AdaptiveAvgPool{_n}DBackward0" if _n > 1 else "SqueezeBackward1",
         samples=[(_x, 2)],
         forms="function",
         doc="Means of windows chosen so that the output has the given size.",
@@ -90,6 +94,7 @@ for _n in (1, 2, 3):
     op(
         f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)",
         kernel=composite,
+        node=f"AdaptiveMaxPool{_n}DBackward0" if _n > 1 else "SqueezeBackward1",
         samples=[(_x, 2)],
         forms="function",
         doc="Largest elements, and their positions, of windows chosen by the output's size.",

@@ -252,6 +252,7 @@ op(
 op(
     "_dropout(Tensor self, float p, float scale) -> (Tensor output, Tensor mask)",
     kernel=native,
+    node="MulBackward0",
     grad={"self": "_dropout_backward(grads[0], results[1], scale)"},
     forms="",
     tags="internal random",

@@ -22,6 +22,7 @@ op(
 op(
     "sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     kernel=native,
+    node="SumBackward1",
     grad={"self": "spread(grad, self.shape, dim, keepdim)"},
     samples=DIMS,
     forms=FMO,
@@ -46,6 +47,7 @@ op(
 op(
     "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     kernel=native,
+    node="MeanBackward1",
     grad={"self": "spread(grad / reduced_count(self.shape, dim), self.shape, dim, keepdim)"},
     samples=DIMS,
     forms=FMO,
@@ -69,6 +71,7 @@ op(
 op(
     "prod.dim(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     kernel=native,
+    node="ProdBackward1",
     grad={"self": "prod_grad(grad, self, result, (dim,), keepdim)"},
     samples=[(T(2, 3), 1), (T(2, 3), 0, True)],
     forms=FMO,
@@ -76,6 +79,7 @@ op(
 op(
     "sum_to_size(Tensor self, int[] size) -> Tensor",
     kernel=native,
+    node="SumBackward1",
     grad={"self": "expand(grad, self.shape, False)"},
     samples=[(T(2, 3), (1, 3)), (T(2, 3), (3,)), (T(2, 3), (2, 3))],
     forms="method",
@@ -88,6 +92,7 @@ for _name, _other, _word in (("max", "maximum", "Largest"), ("min", "minimum", "
     op(
         f"{_name}(Tensor self) -> Tensor",
         kernel=native,
+        node=f"{_name.capitalize()}Backward1",
         grad={"self": "where_equal(grad, self, result, None, False)"},
         samples=ALL,
         ref=f"numpy.{_name}(self)",
@@ -195,9 +200,11 @@ for _name, _root, _what in (("var", "False", "Variance"), ("std", "True", "Stand
         _wrap = (lambda text: text) if _mean else (lambda text: f"first_of({text})")
         _doc = f"{_what}{' and mean' if _mean else ''}, of all elements or along dimensions; the divisor is N - correction."
         _forms = "function" if _mean else FMO
+        _node = f"{_name.capitalize()}{'Mean' if _mean else ''}Backward0"
         op(
             f"{_name}{_mean}(Tensor self, bool unbiased=True) -> {_returns}",
             kernel=decomp(_wrap(_call % ("None", "1 if unbiased else 0", "False"))),
+            node=_node,
             samples=ALL[:1],
             forms=_forms,
             doc=_doc,
@@ -205,12 +212,14 @@ for _name, _root, _what in (("var", "False", "Variance"), ("std", "True", "Stand
         op(
             f"{_name}{_mean}.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False) -> {_returns}",
             kernel=decomp(_wrap(_call % ("dim", "1 if unbiased else 0", "keepdim"))),
+            node=_node,
             samples=[(T(2, 3), 1), (T(2, 3), (0, 1), False, True)],
             forms=_forms,
         )
         op(
             f"{_name}{_mean}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> {_returns}",
             kernel=decomp(_wrap(_call % ("dim", "number_or(correction, 1)", "keepdim"))),
+            node=_node,
             forms=_forms,
         )
 
@@ -219,6 +228,7 @@ for _name, _root, _what in (("var", "False", "Variance"), ("std", "True", "Stand
 op(
     "_vector_norm(Tensor self, float ord, int[]? dim, bool keepdim) -> Tensor",
     kernel=native,
+    node="LinalgVectorNormBackward0",
     grad={"self": "norm_grad(grad, self, result, ord, dim, keepdim)"},
     samples=[(T(2, 3), 2.0, (1,), False), (T(2, 3), 3.0, None, False)],
     forms="",
@@ -276,6 +286,7 @@ op(
 op(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     kernel=decomp("linalg_vector_norm(self - other, p, None, False, None)"),
+    node="DistBackward0",
     samples=[(T(2, 3), T(2, 3))],
     forms=FMO,
     doc="Norm of the difference.",

@@ -14,6 +14,7 @@ PICK_ONE = {"self": "selected_grad(grads[0], self.shape, dim, results[1], keepdi
 op(
     f"sort(Tensor self, int dim=-1, bool descending=False) -> {PAIR}",
     kernel=decomp("sort_stable(self, True, dim, descending)"),
+    node="SortBackward0",
     samples=[(T(2, 3),), (T(2, 3), 0, True), (T(),)],
     forms=FMO,
     doc="The elements in order, and where they stood. NaN counts as the largest; the order of equals is kept.",
@@ -21,6 +22,7 @@ op(
 op(
     f"sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> {PAIR}",
     kernel=native,
+    node="SortBackward1",
     grad=PICK,
     forms=FMO,
 )
@@ -74,6 +76,7 @@ for _name, _doc in (
     op(
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> {PAIR}",
         kernel=native,
+        node=f"{_name.capitalize()}Backward1",
         grad=PICK_ONE,
         samples=[(T(2, 3), 1), (T(2, 3), 0, True)],
         forms=FMO,

@@ -14,6 +14,9 @@ Fields of an entry
     on       pointwise: categories with a kernel, of "b" bool, "i" integers, "f" floats, "c" complex
     grad     {argument: expression} over arguments, grad, grads[i], result, results[i]; absent
              arguments get no gradient. "zero" for a function that is flat wherever it is smooth.
+    node     name of grad_fn where it is not the operator's own ("AddBackward0" for add), or an expression
+             that chooses one: "PowBackward1 if is_tensor(exponent) else PowBackward0". A composition or
+             decomposition with it shows the node that its result comes from under this name.
     forms    words of: function method inplace out operator:<dunder> (rop:<dunder> iop:<dunder>)
              function_ (the in-place form is a function of the module, too)
     alias    other public names ("multiply", "special.expm1", "nn.functional.relu")
@@ -93,6 +96,7 @@ class Op:
         self.dtype = fields.pop("dtype", "promote")
         self.on = fields.pop("on", "bifc")
         self.grad = fields.pop("grad", {})
+        self.node = fields.pop("node", None)
         self.forms = fields.pop("forms", "function method").split()
         self.alias = fields.pop("alias", "").split()
         self.samples = fields.pop("samples", [])

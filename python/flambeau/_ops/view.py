@@ -84,6 +84,7 @@ op(
 op(
     "t(Tensor self) -> Tensor",
     kernel=composite,
+    node="TBackward0",
     forms=FM,
     samples=[(T(2, 3),), (T(3),), (T(),)],
     doc="Transpose of a matrix; 0-d and 1-d tensors stay.",
@@ -148,6 +149,7 @@ op(
 op(
     "squeeze.dim(Tensor self, int dim) -> Tensor",
     kernel=view,
+    node="SqueezeBackward1",
     grad={"self": "reshape(grad, self.shape)"},
     samples=[(T(2, 1, 3), 1), (T(2, 1), 0), (T(), 0)],
     forms=FM,
@@ -155,6 +157,7 @@ op(
 op(
     "squeeze.dims(Tensor self, int[] dim) -> Tensor",
     kernel=view,
+    node="SqueezeBackward2",
     grad={"self": "reshape(grad, self.shape)"},
     samples=[(T(2, 1, 3, 1), (1, 3))],
     forms=FM,
@@ -215,12 +218,14 @@ op(
 op(
     "split.sizes(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[]",
     kernel=composite,
+    node="SplitWithSizesBackward0",
     samples=[(T(5, 2), (1, 4))],
     forms=FM,
 )
 op(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
     kernel=decomp("_split(self, split_sizes, dim)"),
+    node="SplitWithSizesBackward0",
     doc="Views of consecutive parts of given sizes along ``dim``.",
     forms=FM,
     samples=[(T(5, 2), (1, 4))],
@@ -235,6 +240,7 @@ op(
 op(
     "tensor_split(Tensor self, int indices_or_sections, int dim=0) -> Tensor[]",
     kernel=composite,
+    node="SliceBackward0",
     samples=[(T(7, 2), 3)],
     forms=FM,
     doc="Pieces as NumPy's array_split.",
@@ -242,18 +248,21 @@ op(
 op(
     "tensor_split.indices(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]",
     kernel=composite,
+    node="SliceBackward0",
     samples=[(T(7, 2), (1, 4))],
     forms=FM,
 )
 op(
     "tensor_split.tensor(Tensor self, Tensor indices_or_sections, int dim=0) -> Tensor[]",
     kernel=composite,
+    node="SliceBackward0",
     forms=FM,
 )
 for _name, _dim in (("hsplit", 1), ("vsplit", 0), ("dsplit", 2)):
     op(
         f"{_name}(Tensor self, int sections) -> Tensor[]",
         kernel=decomp(f'axis_split("{_name}", self, sections, {_dim})'),
+        node="SliceBackward0",
         doc=f"Views of parts along dimension {_dim}: that many equal ones, or cut at given places.",
         example=f">>> flambeau.ones(4, 4, 4).{_name}(2)[1].shape",
         forms=FM,
@@ -261,6 +270,7 @@ for _name, _dim in (("hsplit", 1), ("vsplit", 0), ("dsplit", 2)):
     op(
         f"{_name}.indices(Tensor self, int[] indices) -> Tensor[]",
         kernel=decomp(f'axis_split("{_name}", self, indices, {_dim})'),
+        node="SliceBackward0",
         forms=FM,
     )
 op(
@@ -389,6 +399,7 @@ op(
 op(
     "conj(Tensor self) -> Tensor",
     kernel=composite,
+    node="ConjBackward0",
     forms=FM,
     samples=[(T(2, 3),)],
     doc="Complex conjugate; real tensors are returned as they are.",
@@ -425,6 +436,7 @@ op(
 op(
     "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
     kernel=decomp("chunk(self, chunks, dim)"),
+    node="UnsafeSplitBackward0",
     doc="Same as `chunk`; the parts do not count as views of one tensor in PyTorch.",
     example="""
         >>> flambeau.arange(4).unsafe_chunk(2)
