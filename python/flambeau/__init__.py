@@ -95,6 +95,10 @@ _LAZY_NAMES = {
     "finfo": "_dtype_info",
     "iinfo": "_dtype_info",
     "autocast": "amp",
+    "affine_grid_generator": "_sampling",
+    "grid_sampler": "_sampling",
+    "grid_sampler_2d": "_sampling",
+    "grid_sampler_3d": "_sampling",
 }
 
 

@@ -599,7 +599,7 @@ elementary(
 elementary(
     "digamma",
     "digamma(x)",
-    "",
+    "grad * _polygamma(self, 1)",
     on="f",
     low=0.2,
     ref="scipy.special.digamma(self)",
@@ -609,9 +609,8 @@ elementary(
 )
 elementary(
     "sinc",
-    "sinc(x)",
+    "normalized_sinc(x)",
     "sinc_grad(grad, self, result)",
-    on="f",
     ref="numpy.sinc(self)",
     alias="special.sinc",
     doc="``sin(pi x) / (pi x)``.",
@@ -651,8 +650,8 @@ op(
 op(
     "logaddexp(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("logaddexp(x, y)"),
-    on="f",
-    grad={"self": "grad * exp(self - result)", "other": "grad * exp(other - result)"},
+    on="fc",
+    grad={"self": "grad * conj(exp(self - result))", "other": "grad * conj(exp(other - result))"},
     samples=binary(),
     ref="numpy.logaddexp(self, other)",
     forms="function method out",
@@ -694,6 +693,7 @@ op(
     "nextafter(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("nextafter(x, y)"),
     on="f",
+    grad={"self": "masked(grad, ne(self, other))", "other": "zeros_like(grad)"},
     samples=binary(),
     ref="numpy.nextafter(self, other)",
     forms=ALL,
