@@ -100,6 +100,11 @@ Tensor round_to(const Tensor& self, int64_t decimals) {
 Tensor logit_of(const Tensor& self, std::optional<double> eps) {
   Tensor x = eps ? clamp(self, Scalar(*eps), Scalar(1 - *eps)) : self;
   if (category(x.dtype()) <= Category::Integral) x = _to_dtype(x, default_dtype());
+  if (!eps && x->requires_grad) {
+    // Outside [0, 1] the derivative is NaN as the value is.
+    Tensor outside = logical_or(lt(x, 0), gt(x, 1));
+    x = x + masked_fill(zeros_like(x, {}, {}, {}), outside, NAN);
+  }
   return log(x / (1 - x));
 }
 

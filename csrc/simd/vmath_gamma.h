@@ -111,12 +111,14 @@ FLAMBEAU_INLINE double gamma_uniform(double a, double x, bool upper) {
 }
 // The regularized lower function P(a, x), or the upper one Q = 1 − P.
 FLAMBEAU_INLINE double gamma_regularized(double a, double x, bool upper) {
-  if (a != a || x != x || a < 0 || x < 0) return kNaN<double>;
+  if (a < 0 || x < 0) return kNaN<double>;
   const double zero = upper ? 1.0 : 0.0, one = upper ? 0.0 : 1.0;
+  // An infinite argument decides, even next to NaN.
   if (a == 0) return x > 0 ? one : kNaN<double>;
   if (x == 0) return zero;
   if (isinf(a)) return isinf(x) ? kNaN<double> : zero;
   if (isinf(x)) return one;
+  if (a != a || x != x) return kNaN<double>;
   if (a >= 1e6) return gamma_uniform(a, x, upper);
   if (upper && a < 0.25 && x < 1.5) {
     // 1 − P without the cancellation: P = e^l·(1 + a·Σ (−x)^n / ((a + n)·n!)).

@@ -17,9 +17,9 @@ FLAMBEAU_INLINE Square split_square(double x) {
 }
 // e^(sign·x²/divisor); the rounding of x² would cost all digits of a tail.
 FLAMBEAU_INLINE double exp_of_square(double x, double factor) {
-  auto [high, rest] = split_square(x);
+  double a = abs(x);
+  auto [high, rest] = split_square(a > 100 ? 100.0 : a);  // 0 or infinity there
   double d = rest * factor;
-  d = d == d ? d : 0.0;  // infinite x
   return exp(high * factor) * (1 + (d + 0.5 * d * d));
 }
 // erfcx of a ≥ 0: (1 + 2a)·erfcx(a) in (a − 2)/(a + 2) (Shepherd & Laframboise 1981).

@@ -66,11 +66,8 @@ def test_float64(data, name):
 # ---- odd arguments -------------------------------------------------------------------------------
 
 VALUES = json.loads((HERE / "data" / "special_values.json").read_text())
-# Where PyTorch's own value is not the function's; the reason, and the value.
-BETTER = {
-    ("special.log_ndtr", "inf"): "-0.0 and 0.0 are both log(1)",
-    ("special.bessel_y0", "-0.0"): "the limit at zero",
-}
+# Functions that are odd, also at -0.0, where PyTorch gives 0.0.
+ODD = {"special.i1", "special.i1e", "special.modified_bessel_i1"}
 
 
 def number(text):
@@ -90,9 +87,29 @@ def test_odd_arguments(name, dtype):
         elif math.isinf(want):
             assert got == want, where
         else:
-            assert got == pytest.approx(want, rel=2e-5, abs=1e-12), where
+            # PyTorch computes sin(pi x) of a rounded angle: not zero at integers.
+            assert got == pytest.approx(want, rel=2e-5, abs=1e-6 if name == "sinc" else 1e-12), (
+                where
+            )
             if want == 0 and x == 0:
-                assert math.copysign(1, got) == math.copysign(1, want), where
+                sign = x if name in ODD else want
+                assert math.copysign(1, got) == math.copysign(1, sign), where
+
+
+# ---- two arguments -------------------------------------------------------------------------------
+
+TWO = json.loads((HERE / "data" / "two_arguments.json").read_text())
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_two_arguments(name):
+    """Values of mpmath at 50 digits; the saddle-point exponent of large arguments costs digits."""
+    function = ulp.function(name)
+    for a, x, want in TWO[name]:
+        at = flambeau.tensor([x], dtype=flambeau.float64)
+        first = a if name == "polygamma" else flambeau.tensor([a], dtype=flambeau.float64)
+        got = function(first, at).item()
+        assert got == pytest.approx(number(want), rel=1e-12), f"{name}({a!r}, {x!r})"
 
 
 # ---- instruction sets ----------------------------------------------------------------------------
