@@ -105,6 +105,10 @@ _LAZY_NAMES = {
     "histogram": "_statistics",
     "histogramdd": "_statistics",
     "unravel_index": "_statistics",
+    "affine_grid_generator": "_sampling",
+    "grid_sampler": "_sampling",
+    "grid_sampler_2d": "_sampling",
+    "grid_sampler_3d": "_sampling",
 }
 
 

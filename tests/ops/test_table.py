@@ -38,7 +38,6 @@ OPERATORS = {
     "abs": operator.abs, "invert": operator.invert,
 }  # fmt: skip
 
-FIRST_ORDER_ONLY = {"lgamma"}  # its second derivative is polygamma
 SAMPLED = sorted(name for name, op in OPS.items() if op.samples)
 RANDOM = {name for name, op in OPS.items() if op.tag("random") is not None}
 STABLE = [name for name in SAMPLED if name not in RANDOM and not OPS[name].mutates]
@@ -387,8 +386,7 @@ def test_derivatives(name, dtype):
             return tuple(t for t in tensors(chosen()) if t.requires_grad)
 
         assert gradcheck(function, tuple(leaves))
-        if name not in FIRST_ORDER_ONLY:
-            assert gradgradcheck(function, tuple(leaves))
+        assert gradgradcheck(function, tuple(leaves))
 
 
 @each(sorted({op.base for op in OPS.values() if "internal" not in op.tags and op.has("function")}))

@@ -621,7 +621,7 @@ elementary(
 elementary(
     "digamma",
     "digamma(x)",
-    "",
+    "grad * _polygamma(self, 1)",
     on="f",
     low=0.2,
     ref="scipy.special.digamma(self)",
@@ -632,7 +632,7 @@ elementary(
 )
 elementary(
     "sinc",
-    "sinc(x)",
+    "normalized_sinc(x)",
     "sinc_grad(grad, self, result)",
     ref="numpy.sinc(self)",
     alias="special.sinc",
@@ -676,11 +676,11 @@ op(
     kernel=pointwise("logaddexp(x, y)"),
     on="fc",
     grad={
-        "self": "grad / conj(exp(other - self) + 1)",
-        "other": "grad / conj(exp(self - other) + 1)",
+        "self": "grad * conj(sigmoid(self - other))",
+        "other": "grad * conj(sigmoid(other - self))",
     },
     samples=binary(),
-    ref="numpy.logaddexp(self, other)",
+    ref="numpy.log(numpy.exp(self) + numpy.exp(other))",
     forms="function method out",
     tags="cost:30",
     doc="Logarithm of the sum of exponentials, without overflow.",
@@ -689,7 +689,10 @@ op(
     "logaddexp2(Tensor self, Tensor other) -> Tensor",
     kernel=pointwise("logaddexp2(x, y)"),
     on="f",
-    grad={"self": "grad / (exp2(other - self) + 1)", "other": "grad / (exp2(self - other) + 1)"},
+    grad={
+        "self": "grad * sigmoid((self - other) * 0.69314718055994530942)",
+        "other": "grad * sigmoid((other - self) * 0.69314718055994530942)",
+    },
     samples=binary(),
     ref="numpy.logaddexp2(self, other)",
     forms="function method out",

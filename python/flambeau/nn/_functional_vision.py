@@ -7,6 +7,13 @@ import warnings
 from typing import Any
 
 from .._C import ops
+from .._sampling import (
+    PADDING_MODES,
+    SAMPLING_MODES,
+    affine_grid_generator,
+    cubic_weight,
+    grid_sampler,
+)
 from ._functional_common import _pair
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
@@ -313,15 +320,8 @@ def _taps(old, new, scale, align_corners, cubic, dtype):
         t = (position - base).clamp(0, 1)
         return [base.long(), (base + 1).long().clamp(max=old - 1)], [1 - t, t]
     t = position - base
-    weights = [_cubic(t + 1), _cubic(t), _cubic(1 - t), _cubic(2 - t)]
+    weights = [cubic_weight(t + 1), cubic_weight(t), cubic_weight(1 - t), cubic_weight(2 - t)]
     return [(base + k).long().clamp(0, old - 1) for k in (-1, 0, 1, 2)], weights
-
-
-def _cubic(x, a=-0.75):
-    """Keys' kernel at distances x >= 0."""
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return ops.where(x <= 1, near, ops.where(x < 2, far, ops.zeros_like(x)))
 
 
 def _antialiased_taps(old, new, scale, align_corners, cubic, dtype):
@@ -334,7 +334,7 @@ def _antialiased_taps(old, new, scale, align_corners, cubic, dtype):
     for k in range(2 * math.ceil(support) + 1):
         tap = first + k
         distance = ((tap.to(dtype) - center + 0.5) / stretch).abs()
-        weight = _cubic(distance, -0.5) if cubic else (1 - distance).clamp(min=0)
+        weight = cubic_weight(distance, -0.5) if cubic else (1 - distance).clamp(min=0)
         weights.append(weight.masked_fill(tap >= last, 0))
         taps.append(tap.clamp(max=old - 1))
     total = weights[0]
@@ -404,20 +404,7 @@ def affine_grid(theta, size, align_corners=None):
             f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. "
             f"Got {theta.shape}."
         )
-    axes = []
-    for d in range(n):  # x first: the last dimension
-        count = size[-1 - d]
-        steps = ops.arange(count, dtype=theta.dtype)
-        if align_corners:
-            line = steps * (2 / (count - 1)) - 1 if count > 1 else steps * 0
-        else:
-            line = (steps * 2 + 1) / count - 1
-        shape = [1] * n
-        shape[n - 1 - d] = count
-        axes.append(line.reshape(shape).expand(*size[2:]))
-    axes.append(ops.ones_like(axes[0]))
-    points = ops.stack(axes, -1).reshape(1, -1, n + 1)
-    return (points @ theta.transpose(1, 2)).reshape(size[0], *size[2:], n)
+    return affine_grid_generator(theta, size, align_corners)
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
@@ -430,12 +417,12 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
         padding_mode: what lies outside: zeros, border or reflection.
         align_corners: whether -1 and 1 are the centers of the corner elements, not their edges.
     """
-    if mode not in ("bilinear", "nearest", "bicubic"):
+    if mode not in SAMPLING_MODES:
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
             f"but got: '{mode}'"
         )
-    if padding_mode not in ("zeros", "border", "reflection"):
+    if padding_mode not in PADDING_MODES:
         raise ValueError(
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
             f"'reflection', but got: '{padding_mode}'"
@@ -443,98 +430,5 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     if align_corners is None:
         _warn_align_corners()
         align_corners = False
-    n = input.dim() - 2
-    if n not in (2, 3) or grid.dim() != input.dim() or grid.shape[-1] != n:
-        raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
-            f"and {n} coordinates a point, but got input with sizes {list(input.shape)} and grid "
-            f"with sizes {list(grid.shape)}"
-        )
-    if input.shape[0] != grid.shape[0]:
-        raise RuntimeError(
-            "grid_sampler(): expected grid and input to have same batch size, but got input with "
-            f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-        )
-    if mode == "bicubic" and n != 2:
-        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    sizes = input.shape[2:]
-    positions = []
-    for d in range(n):
-        coordinate = grid[..., n - 1 - d]
-        size = sizes[d]
-        if align_corners:
-            at = (coordinate + 1) / 2 * (size - 1)
-        else:
-            at = ((coordinate + 1) * size - 1) / 2
-        if mode != "bicubic":
-            at = _inside(at, size, padding_mode, align_corners)
-        positions.append(at)
-    sampler = _Sampler(input, padding_mode, align_corners)
-    if mode == "nearest":
-        return sampler.value([p.round() for p in positions])
-    bases = [p.floor() for p in positions]
-    if mode == "bilinear":
-        options = [
-            [(base, 1 - (p - base)), (base + 1, p - base)] for p, base in zip(positions, bases)
-        ]
-    else:
-        options = [_cubic_options(p - base, base) for p, base in zip(positions, bases)]
-    return sampler.weighted(options)
-
-
-def _cubic_options(t, base):
-    weights = (_cubic(t + 1), _cubic(t), _cubic(1 - t), _cubic(2 - t))
-    return [(base + k, w) for k, w in zip((-1, 0, 1, 2), weights)]
-
-
-def _inside(at, size, padding_mode, align_corners):
-    """Positions moved into the image as padding_mode says."""
-    if padding_mode == "zeros":
-        return at
-    if padding_mode == "reflection":
-        low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
-        if span <= 0:
-            return at * 0
-        distance = (at - low).abs()
-        turns = (distance / span).floor()
-        rest = distance - turns * span
-        at = ops.where(turns % 2 == 0, rest + low, span - rest + low)
-    return at.clamp(0, size - 1)
-
-
-class _Sampler:
-    """Values of an image at integer positions, zero outside."""
-
-    def __init__(self, input, padding_mode, align_corners):
-        self.sizes = input.shape[2:]
-        self.flat = input.reshape(*input.shape[:2], -1)
-        self.padding_mode, self.align_corners = padding_mode, align_corners
-
-    def value(self, at):
-        index: Any = None
-        valid: Any = None
-        for position, size in zip(at, self.sizes):
-            position = _inside(position, size, self.padding_mode, self.align_corners)
-            good = (position >= 0) & (position <= size - 1)
-            step = position.detach().clamp(0, size - 1).nan_to_num(0.0).long()
-            index = step if index is None else index * size + step
-            valid = good if valid is None else valid & good
-        n, c = self.flat.shape[:2]
-        points = index.reshape(n, 1, -1).expand(n, c, -1)
-        values = self.flat.gather(2, points).reshape(n, c, *index.shape[1:])
-        return values.masked_fill(~valid.unsqueeze(1), 0)
-
-    def weighted(self, options):
-        """The sum over all combinations of one (position, weight) a dimension."""
-        combinations: list[tuple[tuple, Any]] = [((), None)]
-        for row in options:
-            combinations = [
-                ((*at, p), w if weight is None else weight * w)
-                for at, weight in combinations
-                for p, w in row
-            ]
-        out = None
-        for at, weight in combinations:
-            part = self.value(at) * weight.unsqueeze(1)
-            out = part if out is None else out + part
-        return out
+    modes = SAMPLING_MODES.index(mode), PADDING_MODES.index(padding_mode)
+    return grid_sampler(input, grid, *modes, align_corners)
