@@ -6,7 +6,8 @@ import math
 import warnings
 from typing import Any
 
-from .._C import ops
+from flambeau._C import ops
+
 from ._functional_common import _pair
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
