@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .. import _C
+from flambeau import _C
 
 
 class autocast:

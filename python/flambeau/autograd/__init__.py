@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .. import _C
-from .._C import Tensor
+from flambeau import _C
+from flambeau._C import Tensor
+
 from . import graph as graph
 from .function import Function, FunctionCtx, once_differentiable
 from .grad_mode import (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from .. import _C
-from .._C import Tensor, ops
+from flambeau import _C
+from flambeau._C import Tensor, ops
+
 from .grad_mode import no_grad
 
 

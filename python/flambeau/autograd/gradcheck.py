@@ -7,8 +7,8 @@ backward gives the conjugate Wirtinger derivatives, checked along the real and i
 
 from __future__ import annotations
 
-from .. import _C
-from .._C import Tensor, ops
+from flambeau import _C
+from flambeau._C import Tensor, ops
 
 
 class GradcheckError(RuntimeError):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import _C
-from .._C import Node
+from flambeau import _C
+from flambeau._C import Node
 
 
 class _NodeHandle:

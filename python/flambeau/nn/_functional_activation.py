@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 
-from .._C import ops
+from flambeau._C import ops
 
 
 def threshold(input, threshold, value, inplace=False):

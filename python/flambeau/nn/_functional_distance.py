@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._C import ops
-from .._functional import broadcast_tensors
+from flambeau._C import ops
+from flambeau._functional import broadcast_tensors
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .._C import ops
-from .._functional import embedding_renorm_
-from ..autograd import no_grad
+from flambeau._C import ops
+from flambeau._functional import embedding_renorm_
+from flambeau.autograd import no_grad
 
 
 def _padding_index(padding_idx, rows):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import warnings
 
-from .._C import ops
+from flambeau._C import ops
+
 from ._functional_common import check_reduction, legacy_get_string, reduce_loss
 from ._functional_distance import pairwise_distance
 

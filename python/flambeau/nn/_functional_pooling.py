@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .._C import ops
+from flambeau._C import ops
+
 from ._functional_common import _list_with_default, _pair, _single, _triple
 
 

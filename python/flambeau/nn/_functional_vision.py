@@ -6,14 +6,15 @@ import math
 import warnings
 from typing import Any
 
-from .._C import ops
-from .._sampling import (
+from flambeau._C import ops
+from flambeau._sampling import (
     PADDING_MODES,
     SAMPLING_MODES,
     affine_grid_generator,
     cubic_weight,
     grid_sampler,
 )
+
 from ._functional_common import _pair
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}

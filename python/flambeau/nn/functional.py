@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 
-from .. import _C
-from .._C import ops
-from ..autograd import no_grad
+from flambeau import _C
+from flambeau._C import ops
+from flambeau.autograd import no_grad
+
 from ._functional_activation import (
     alpha_dropout,
     celu,

@@ -9,8 +9,8 @@ import functools
 import math
 import warnings
 
-from .._C import ops
-from ..autograd import no_grad
+from flambeau._C import ops
+from flambeau.autograd import no_grad
 
 __all__ = [
     "calculate_gain",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from .. import _C
-from .._C import Tensor, ops
-from .._tensor import _disabled_torch_function_impl
+from flambeau import _C
+from flambeau._C import Tensor, ops
+from flambeau._tensor import _disabled_torch_function_impl
 
 
 class _ParameterMeta(type(Tensor)):  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._C import Tensor, float32, float64, get_default_dtype, ops, strided
+from flambeau._C import Tensor, float32, float64, get_default_dtype, ops, strided
 
 _CAPTURABLE_DEVICES = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 _KERNEL_DTYPES = frozenset((float32, float64))

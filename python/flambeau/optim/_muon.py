@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .._C import Tensor, bfloat16, ops
-from ..autograd import enable_grad, no_grad
+from flambeau._C import Tensor, bfloat16, ops
+from flambeau.autograd import enable_grad, no_grad
+
 from ._common import run_closure
 from .optimizer import Optimizer
 

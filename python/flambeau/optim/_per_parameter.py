@@ -5,7 +5,8 @@ A subclass gives `_init_state(state, p, grad, group)` and `_update(p, grad, stat
 
 from __future__ import annotations
 
-from ..autograd import enable_grad
+from flambeau.autograd import enable_grad
+
 from ._common import check_capturable, check_dense, run_closure
 from .optimizer import Optimizer, _use_grad_for_differentiable
 

@@ -6,8 +6,9 @@ differentiable) by `_single_tensor_adam`, whose order of operations the kernel k
 
 from __future__ import annotations
 
-from .._C import Tensor, float32, ops
-from ..autograd import enable_grad
+from flambeau._C import Tensor, float32, ops
+from flambeau.autograd import enable_grad
+
 from ._common import (
     as_real,
     check_betas,

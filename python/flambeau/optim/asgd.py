@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .._C import Tensor, ops
+from flambeau._C import Tensor, ops
+
 from ._common import (
     as_real,
     check_lr,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .._C import ops
-from ..autograd import enable_grad, no_grad
+from flambeau._C import ops
+from flambeau.autograd import enable_grad, no_grad
+
 from ._common import check_lr, to_scalar
 from ._strong_wolfe import strong_wolfe
 from .optimizer import Optimizer

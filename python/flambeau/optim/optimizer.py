@@ -12,8 +12,9 @@ from collections import OrderedDict, defaultdict
 from copy import deepcopy
 from itertools import chain
 
-from .._C import Tensor, _set_grad_enabled, is_grad_enabled
-from ..utils.hooks import RemovableHandle
+from flambeau._C import Tensor, _set_grad_enabled, is_grad_enabled
+from flambeau.utils.hooks import RemovableHandle
+
 from ._common import process_state_value
 
 _global_optimizer_pre_hooks: OrderedDict = OrderedDict()

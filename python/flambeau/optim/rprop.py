@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .._C import ops
+from flambeau._C import ops
+
 from ._common import as_real, check_lr, new_step, setdefaults, tensor_steps, to_scalar
 from ._per_parameter import PerParameterOptimizer
 

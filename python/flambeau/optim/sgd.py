@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .._C import Tensor, ops
-from ..autograd import enable_grad
+from flambeau._C import Tensor, ops
+from flambeau.autograd import enable_grad
+
 from ._common import (
     check_fused,
     check_lr,

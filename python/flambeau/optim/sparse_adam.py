@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .._C import Tensor, ops, strided
-from ..autograd import enable_grad, no_grad
+from flambeau._C import Tensor, ops, strided
+from flambeau.autograd import enable_grad, no_grad
+
 from ._common import check_betas, run_closure, to_scalar
 from .optimizer import Optimizer
 

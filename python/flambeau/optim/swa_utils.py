@@ -10,8 +10,9 @@ import itertools
 import math
 from copy import deepcopy
 
-from .._C import int64, ops
-from ..autograd import no_grad
+from flambeau._C import int64, ops
+from flambeau.autograd import no_grad
+
 from ._common import to_scalar
 from .lr_scheduler import LRScheduler
 from .lr_scheduler._base import per_group

@@ -13,7 +13,8 @@ import pickle
 import struct
 import sys
 
-from .. import _C
+from flambeau import _C
+
 from ._archive import ArchiveReader
 from ._names import STORAGE_TYPES, StorageType, import_global, plain_globals
 from ._rebuild import REBUILD, LoadedStorage

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from collections import Counter, OrderedDict, defaultdict
 
-from .. import _C
-from .._size import Size
+from flambeau import _C
+from flambeau._size import Size
 
 STORAGE_NAMES = {
     "BoolStorage": "bool",

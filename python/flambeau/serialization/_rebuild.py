@@ -5,7 +5,8 @@ Every number comes from the file and is checked before the core sees it.
 
 from __future__ import annotations
 
-from .. import _C
+from flambeau import _C
+
 from ._names import StorageType, import_global
 from ._restricted import GlobalRef, refuse, set_attributes
 

@@ -11,8 +11,8 @@ import pickle
 import struct
 from collections import Counter, OrderedDict, defaultdict
 
-from .. import _C
-from .._size import Size
+from flambeau import _C
+from flambeau._size import Size
 
 # A key is hashed in C recursion without a bound: deep or wide tuples of tuples are refused.
 _KEY_DEPTH, _KEY_NODES = 16, 4096

@@ -15,7 +15,8 @@ import sys
 from collections import OrderedDict
 from typing import Any
 
-from .. import _C
+from flambeau import _C
+
 from ._archive import ALIGNMENT, ArchiveWriter
 from ._names import STORAGE_OF_DTYPE, dtype_name, to_torch
 

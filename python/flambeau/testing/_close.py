@@ -10,8 +10,8 @@ import cmath
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .. import _C
-from .._factory import as_tensor
+from flambeau import _C
+from flambeau._factory import as_tensor
 
 # rtol, atol
 _TOLERANCES = {

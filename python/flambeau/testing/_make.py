@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from .. import _C
-from .._dtype_info import finfo, iinfo
+from flambeau import _C
+from flambeau._dtype_info import finfo, iinfo
 
 
 def make_tensor(

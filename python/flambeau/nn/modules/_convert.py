@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..._C import Tensor
-from ..._C import device as Device
-from ..._C import dtype as DType
-from ...autograd import no_grad
-from ..parameter import Parameter
+from flambeau._C import Tensor
+from flambeau._C import device as Device
+from flambeau._C import dtype as DType
+from flambeau.autograd import no_grad
+from flambeau.nn.parameter import Parameter
 
 
 def converted(param, fn):

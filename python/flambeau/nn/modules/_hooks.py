@@ -12,9 +12,9 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
-from ..._C import Tensor, is_grad_enabled
-from ...autograd import Function
-from ...utils.hooks import RemovableHandle
+from flambeau._C import Tensor, is_grad_enabled
+from flambeau.autograd import Function
+from flambeau.utils.hooks import RemovableHandle
 
 _global_backward_pre_hooks: OrderedDict = OrderedDict()
 _global_backward_hooks: OrderedDict = OrderedDict()

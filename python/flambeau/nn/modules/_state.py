@@ -8,9 +8,9 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
-from ..._C import Tensor
-from ...autograd import no_grad
-from ..parameter import Parameter, is_lazy
+from flambeau._C import Tensor
+from flambeau.autograd import no_grad
+from flambeau.nn.parameter import Parameter, is_lazy
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 

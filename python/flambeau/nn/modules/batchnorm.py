@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..._C import int64, ops
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter
+from flambeau._C import int64, ops
+from flambeau.nn import functional as F
+from flambeau.nn import init
+from flambeau.nn.parameter import Parameter
+
 from .module import Module
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
-from ..._C import Tensor
-from ..parameter import Parameter
+from flambeau._C import Tensor
+from flambeau.nn.parameter import Parameter
+
 from .module import Module, _addindent
 
 __all__ = [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ..._C import ops
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter
+from flambeau._C import ops
+from flambeau.nn import functional as F
+from flambeau.nn import init
+from flambeau.nn.parameter import Parameter
+
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..._C import ops
+from flambeau._C import ops
+
 from .module import Module
 
 __all__ = ["Flatten", "Unflatten"]

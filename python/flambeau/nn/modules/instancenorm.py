@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from .. import functional as F
+from flambeau.nn import functional as F
+
 from .batchnorm import _NormBase
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]

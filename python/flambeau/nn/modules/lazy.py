@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..parameter import is_lazy
+from flambeau.nn.parameter import is_lazy
 
 
 class LazyModuleMixin:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._C import ops
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter, UninitializedParameter
+from flambeau._C import ops
+from flambeau.nn import functional as F
+from flambeau.nn import init
+from flambeau.nn.parameter import Parameter, UninitializedParameter
+
 from .lazy import LazyModuleMixin
 from .module import Module
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 
-from .. import functional as F
-from .._functional_common import legacy_get_string
+from flambeau.nn import functional as F
+from flambeau.nn._functional_common import legacy_get_string
+
 from .distance import PairwiseDistance
 from .linear import Linear
 from .module import Module

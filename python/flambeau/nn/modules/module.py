@@ -13,8 +13,9 @@ import warnings
 from collections import OrderedDict
 from typing import Any
 
-from ..._C import Tensor, ops
-from ..parameter import Buffer, Parameter
+from flambeau._C import Tensor, ops
+from flambeau.nn.parameter import Buffer, Parameter
+
 from . import _hooks, _state
 from ._convert import converted, parse_to
 from ._hooks import (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numbers
 
-from ..._C import ops
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter
+from flambeau._C import ops
+from flambeau.nn import functional as F
+from flambeau.nn import init
+from flambeau.nn.parameter import Parameter
+
 from .module import Module
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]

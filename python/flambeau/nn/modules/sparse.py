@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..._C import ops
-from ...autograd import no_grad
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter
+from flambeau._C import ops
+from flambeau.autograd import no_grad
+from flambeau.nn import functional as F
+from flambeau.nn import init
+from flambeau.nn.parameter import Parameter
+
 from .module import Module
 
 __all__ = ["Embedding", "EmbeddingBag"]

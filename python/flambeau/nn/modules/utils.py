@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .._functional_common import (
+from flambeau.nn._functional_common import (
     _list_with_default,
     _ntuple,
     _pair,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from ..._C import Tensor, ops
-from ...autograd import no_grad
+from flambeau._C import Tensor, ops
+from flambeau.autograd import no_grad
 
 
 def _gradients(parameters):

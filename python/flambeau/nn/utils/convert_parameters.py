@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._C import Tensor, ops
+from flambeau._C import Tensor, ops
 
 
 def parameters_to_vector(parameters):

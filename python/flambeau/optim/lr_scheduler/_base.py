@@ -8,8 +8,8 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
-from ..._C import Tensor
-from ..optimizer import Optimizer
+from flambeau._C import Tensor
+from flambeau.optim.optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "

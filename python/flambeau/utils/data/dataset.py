@@ -7,7 +7,7 @@ import math
 import warnings
 from bisect import bisect_right
 
-from ..._C import default_generator, ops
+from flambeau._C import default_generator, ops
 
 
 class Dataset:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..._C import Generator, ops
+from flambeau._C import Generator, ops
+
 from .sampler import Sampler
 
 

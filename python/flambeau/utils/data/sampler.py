@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from ..._C import Generator, float64, int64, ops
-from ..._factory import as_tensor
+from flambeau._C import Generator, float64, int64, ops
+from flambeau._factory import as_tensor
 
 
 class Sampler:

@@ -9,9 +9,9 @@ import copy
 import sys
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
-from ...._C import Tensor, float64, ops
-from ...._factory import as_tensor
-from ...._factory import tensor as make_tensor
+from flambeau._C import Tensor, float64, ops
+from flambeau._factory import as_tensor
+from flambeau._factory import tensor as make_tensor
 
 _UNSUPPORTED_KINDS = "SaUO"
 default_collate_err_msg_format = (

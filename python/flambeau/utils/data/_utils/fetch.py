@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ...._C import ops, strided
-from ...._factory import tensor
-from ..dataset import Subset, TensorDataset
+from flambeau._C import ops, strided
+from flambeau._factory import tensor
+from flambeau.utils.data.dataset import Subset, TensorDataset
+
 from .collate import default_collate
 
 
