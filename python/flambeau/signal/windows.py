@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from .._C import float32, float64, get_default_dtype, ops, strided
+from flambeau._C import float32, float64, get_default_dtype, ops, strided
 
 __all__ = [
     "bartlett",
