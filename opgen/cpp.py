@@ -182,7 +182,7 @@ class ScalarEmitter(Emitter):
 
 
 class NodeNameEmitter(Emitter):
-    """Names of nodes: `TBackward0` is itself, everything else an argument, spelled by `argument`."""
+    """Names of nodes: `TBackward0` is itself, all else an argument, spelled by `argument`."""
 
     def __init__(self, argument=cpp_name):
         super().__init__()

@@ -249,7 +249,8 @@ class Node:
         if len(self.o.returns) == 1:
             return [f"node->result0_.save({variable}, true);"]
         return [
-            f"node->result{i}_.save(std::get<{i}>({variable}), {str(i not in constants(self.o)).lower()});"
+            f"node->result{i}_.save(std::get<{i}>({variable}), "
+            f"{str(i not in constants(self.o)).lower()});"
             for i in self.read_results()
         ]
 

@@ -212,14 +212,23 @@ def returned(o):
     return RETURNS.get(o.returns[0], "Tensor")
 
 
-def separate_ints(o):
-    """The form of a method that takes an int[] as separate ints (`x.view(2, 3)`), or None."""
+def separate_ints(o, method=False):
+    """The form with an int[] as separate ints (`x.view(2, 3)`, `zeros(2, 3)`), or None."""
     index = variadic(o)
     positional = [a for a in o.args if not a.kwonly]
-    if index < 1 or index != len(positional) - 1:
+    if index < 0 or index != len(positional) - 1:
         return None
-    lead = [f"{python_name(a)}: {annotation(o, i)}" for i, a in enumerate(positional[1:index], 1)]
-    return f"({', '.join(['self', *lead, f'*{positional[index].name}: _int'])}) -> Tensor: ..."
+    parts = ["self"] if method else []
+    lead = list(enumerate(positional[:index]))[int(method) :]
+    parts += [f"{cpp.cpp_name(python_name(a))}: {annotation(o, i)}" for i, a in lead]
+    parts.append(f"*{positional[index].name}: _int")
+    for i, a in enumerate(o.args):
+        if a.kwonly:
+            default = " = ..." if a.default is not None else ""
+            parts.append(f"{cpp.cpp_name(python_name(a))}: {annotation(o, i)}{default}")
+    if o.has("out") and not method:
+        parts.append("out: Tensor | None = ...")
+    return f"({', '.join(parts)}) -> {returned(o)}: ..."
 
 
 def functions_of(name, signatures, indent, static=False):
@@ -244,9 +253,10 @@ def named(ops):
         changing = [o for o in overloads if o.has("inplace")]
         for name in (base, *aliases):
             functions[name] = [signature(o) for o in overloads]
+            functions[name] += filter(None, map(separate_ints, overloads))
             if bound:
                 forms = [signature(o, method=True, out=False) for o in bound]
-                methods[name] = [*forms, *filter(None, map(separate_ints, bound))]
+                methods[name] = [*forms, *filter(None, (separate_ints(o, True) for o in bound))]
             if changing:
                 functions[name + "_"] = [signature(o, out=False) for o in changing]
                 methods[name + "_"] = [signature(o, method=True, out=False) for o in changing]

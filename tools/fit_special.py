@@ -1,6 +1,6 @@
 """Writes csrc/simd/vmath_special_tables.h: Chebyshev coefficients of the special functions.
 
-    python tools/fit_special.py > csrc/simd/vmath_special_tables.h      (needs mpmath; about a minute)
+    python tools/fit_special.py > csrc/simd/vmath_special_tables.h   (needs mpmath; about a minute)
 
 Each table is the Chebyshev interpolant, computed with 50 digits and cut where the rest is below
 double precision, of a smooth factor of a function; the headers that use a table say how the
@@ -15,7 +15,7 @@ mp.dps = 50
 
 
 def coefficients(f, count, rest):
-    """Coefficients c of sum c[k] T_k(u) that interpolates f in the Chebyshev nodes, cut at `rest`."""
+    """Coefficients c of sum c[k] T_k(u) that equals f in the Chebyshev nodes, cut at `rest`."""
     angles = [mp.pi * (2 * j + 1) / (2 * count) for j in range(count)]
     values = [f(mp.cos(a)) for a in angles]
     out = []
@@ -28,7 +28,7 @@ def coefficients(f, count, rest):
     return out
 
 
-TABLES = []
+TABLES: list = []
 
 
 REST = mpf(2) ** -56
@@ -48,7 +48,7 @@ def of_square(limit):
     return lambda u: limit * mp.sqrt((u + 1) / 2)
 
 
-# ---- modified Bessel functions -----------------------------------------------------------------------
+# ---- modified Bessel functions -------------------------------------------------------------------
 far2, far8, near2, near8 = inverse(mpf(2)), inverse(mpf(8)), of_square(mpf(2)), of_square(mpf(8))
 
 
@@ -78,7 +78,7 @@ for n in (0, 1):
     table(f"K{n}Far", lambda u, n=n: mp.sqrt(far2(u)) * mp.exp(far2(u)) * mp.besselk(n, far2(u)))
 
 
-# ---- Bessel functions ----------------------------------------------------------------------------------
+# ---- Bessel functions ----------------------------------------------------------------------------
 def without_zeros(n):
     zeros = [mp.besseljzero(n, k) for k in (1, 2)]
 
@@ -126,7 +126,7 @@ for n in (0, 1):
     table(f"Q{n}", hankel(n, True))
 
 
-# ---- Airy function -------------------------------------------------------------------------------------
+# ---- Airy function -------------------------------------------------------------------------------
 middle = linear(mpf(-5), mpf(1))
 table("AiryNear", lambda u: mp.airyai(middle(u)))
 
@@ -156,7 +156,7 @@ table("AiryP", airy_left(False))
 table("AiryQ", airy_left(True))
 
 
-# ---- normal distribution -------------------------------------------------------------------------------
+# ---- normal distribution -------------------------------------------------------------------------
 def scaled_erfc(u):
     a = 2 * (1 + u) / (1 - u)
     big = a > 1000

@@ -88,7 +88,8 @@ ELEMENTARY = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan sinh cosh tanh asin acos"
     " atan asinh acosh atanh erf erfc erfinv sigmoid lgamma digamma sinc special.expit i0"
     " special.i0e special.i1 special.i1e special.modified_bessel_k0 special.modified_bessel_k1"
-    " special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 special.erfcx special.ndtr"
+    " special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 special.erfcx "
+    "special.ndtr"
     " special.log_ndtr special.ndtri special.entr special.spherical_bessel_j0 trigamma"
 ).split()
 
@@ -199,17 +200,17 @@ def store(count):
                     [p[1] / numpy.spacing(abs(p[0])) if p[0] else 0.0 for p in pairs], "float32"
                 )
     DATA.parent.mkdir(exist_ok=True)
-    numpy.savez_compressed(DATA, **data)
+    numpy.savez_compressed(DATA, **data)  # type: ignore[arg-type]
     print(f"{DATA}: {DATA.stat().st_size} bytes")
 
 
 HEAD = """# Accuracy of the pointwise functions
 
-Largest errors found, in units of the last place (0.5 is a correctly rounded result), and the argument
-of each. Written by `python tools/ulp.py`; `tests/ops/test_accuracy.py` holds the float32 column to
-2 ULP for the functions marked with *. The Bessel functions J and Y and the Airy function have zeros,
-next to which a unit of the last place becomes small without bound; float32 results are exact there
-too because they are computed in double.
+Largest errors found, in units of the last place (0.5 is a correctly rounded result), and the
+argument of each. Written by `python tools/ulp.py`; `tests/ops/test_accuracy.py` holds the float32
+column to 2 ULP for the functions marked with *. The Bessel functions J and Y and the Airy function
+have zeros, next to which a unit of the last place becomes small without bound; float32 results are
+exact there too because they are computed in double.
 
 | function | float32 | at | float64 | at | arguments |
 |---|---|---|---|---|---|

@@ -19,7 +19,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
     >>> pivots
     tensor([2, 2], dtype=torch.int32)
     """
-    results = ops.linalg_lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    results: tuple = ops.linalg_lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     if not get_infos:
         results = tuple(results)[:2]
     if out is None:

@@ -1,9 +1,11 @@
-"""Sampling images on a grid of points: ``grid_sampler_2d``, ``grid_sampler_3d`` and the affine grid.
+"""Sampling images on a grid: ``grid_sampler_2d``, ``grid_sampler_3d`` and the affine grid.
 
 Compositions of differentiable operators, so that derivatives of all orders follow.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from ._C import ops
 
@@ -179,7 +181,8 @@ class _Sampler:
         self.padding_mode, self.align_corners = padding_mode, align_corners
 
     def value(self, at):
-        index = valid = None
+        index: Any = None
+        valid: Any = None
         for position, size in zip(at, self.sizes):
             position = _inside(position, size, self.padding_mode, self.align_corners)
             good = (position >= 0) & (position <= size - 1)
@@ -193,7 +196,7 @@ class _Sampler:
 
     def weighted(self, options):
         """The sum over all combinations of one (position, weight) a dimension."""
-        combinations = [((), None)]
+        combinations: list[tuple[tuple, Any]] = [((), None)]
         for row in options:
             combinations = [
                 ((*at, p), w if weight is None else weight * w)

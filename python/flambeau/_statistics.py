@@ -9,15 +9,15 @@ from ._C import Tensor, ops
 
 __all__ = ["gradient", "histogram", "histogramdd", "unravel_index"]
 
-_Histogram = namedtuple("histogram", ["hist", "bin_edges"])
-_Histogramdd = namedtuple("histogramdd", ["hist", "bin_edges"])
+_Histogram = namedtuple("histogram", ["hist", "bin_edges"])  # type: ignore[name-match]
+_Histogramdd = namedtuple("histogramdd", ["hist", "bin_edges"])  # type: ignore[name-match]
 
 
-# ---- histograms --------------------------------------------------------------------------------------
+# ---- histograms ----------------------------------------------------------------------------------
 
 
 def _edges_between(points, bins, range):
-    """Edges of ``bins[d]`` equal bins along each dimension, over ``range`` or the points' extent."""
+    """Edges of ``bins[d]`` equal bins a dimension, over ``range`` or the points' extent."""
     n = len(bins)
     for d, count in enumerate(bins):
         if count <= 0:
@@ -70,7 +70,8 @@ def _check_edges(points, edges):
         if e.dtype != points.dtype:
             raise RuntimeError(
                 "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
-                f"got input with dtype {points.dtype} and bins for dimension {d} with dtype {e.dtype}"
+                f"got input with dtype {points.dtype} and bins for dimension {d} with dtype "
+                f"{e.dtype}"
             )
 
 
@@ -153,7 +154,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False, *, out=None
     return _Histogramdd(hist, tuple(edges))
 
 
-# ---- numerical gradients -----------------------------------------------------------------------------
+# ---- numerical gradients -------------------------------------------------------------------------
 
 
 def _uniform_gradient(f, d, h, edge_order):
@@ -236,8 +237,10 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
             )
         if len(steps) != len(dims):
             raise RuntimeError(
-                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim "
-                f"arguments to have the same length, but got a spacing argument of length {len(steps)} "
+                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and "
+                "dim "
+                "arguments to have the same length, but got a spacing argument of length "
+                f"{len(steps)} "
                 f"and a dim argument of length {len(dims)}."
             )
     else:
@@ -265,7 +268,8 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
         if isinstance(step, Tensor) and step.dim():
             if step.numel() != input.shape[d]:
                 raise RuntimeError(
-                    f"torch.gradient expected {input.shape[d]} coordinates for dimension {d}, one for "
+                    f"torch.gradient expected {input.shape[d]} coordinates for dimension {d}, "
+                    "one for "
                     f"each value, but got {step.numel()}"
                 )
             out.append(_gradient_at(input, d, step, edge_order))
@@ -274,7 +278,7 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     return tuple(out)
 
 
-# ---- positions ---------------------------------------------------------------------------------------
+# ---- positions -----------------------------------------------------------------------------------
 
 
 def unravel_index(indices, shape):

@@ -59,7 +59,7 @@ SKIPPED = {
 
 
 class Maker:
-    """The arguments of one call: mostly of the right type, of shapes and dtypes that nearly agree."""
+    """The arguments of one call: mostly of the right type, shapes and dtypes that nearly agree."""
 
     def __init__(self, name, number):
         self.rng = random.Random(f"{name} {number}")
@@ -298,7 +298,8 @@ def run(note, rounds, seconds=0.0):
             with contextlib.suppress(ValueError):
                 how = signal.Signals(-done.returncode).name
         failures.append(
-            f"{how}: {describe(names[at % len(names)], at // len(names), table)}\n{done.stderr[-3000:]}"
+            f"{how}: "
+            f"{describe(names[at % len(names)], at // len(names), table)}\n{done.stderr[-3000:]}"
         )
         start = at + 1
     return failures

@@ -113,7 +113,7 @@ def test_errors():
             call()
 
 
-# ---- fractional max pooling --------------------------------------------------------------------------
+# ---- fractional max pooling ----------------------------------------------------------------------
 
 
 def starts(sample, size, out, kernel):

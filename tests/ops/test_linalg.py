@@ -48,7 +48,7 @@ def each(*values):
     return pytest.mark.parametrize("dtype", values)
 
 
-# ---- the factors multiply to the matrix -----------------------------------------------------------
+# ---- the factors multiply to the matrix ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -219,7 +219,7 @@ def test_big_batch_in_parallel():
     near(linalg.svdvals(a)[699], linalg.svdvals(a[699]))
 
 
-# ---- layouts, names, forms ------------------------------------------------------------------------
+# ---- layouts, names, forms -----------------------------------------------------------------------
 
 
 def test_results_lie_as_in_pytorch():
@@ -275,7 +275,7 @@ def test_old_names():
     near(flambeau.triangular_solve(a, a)[0], linalg.solve_triangular(a, a, upper=True))
 
 
-# ---- derivatives ----------------------------------------------------------------------------------
+# ---- derivatives ---------------------------------------------------------------------------------
 
 
 def symmetric(a):
@@ -298,16 +298,31 @@ CASES = {
     "cholesky": (lambda a: linalg.cholesky(symmetric(a)), [positive]),
     "cholesky_upper": (lambda a: linalg.cholesky(symmetric(a), upper=True), [positive]),
     "cholesky_old": (lambda a: flambeau.cholesky(symmetric(a)), [positive]),
-    "cholesky_inverse": (lambda a: flambeau.cholesky_inverse(linalg.cholesky(symmetric(a))), [positive]),
-    "cholesky_inverse_upper": (lambda a: flambeau.cholesky_inverse(linalg.cholesky(symmetric(a)).mH, True), [positive]),
+    "cholesky_inverse": (
+        lambda a: flambeau.cholesky_inverse(linalg.cholesky(symmetric(a))),
+        [positive],
+    ),
+    "cholesky_inverse_upper": (
+        lambda a: flambeau.cholesky_inverse(linalg.cholesky(symmetric(a)).mH, True),
+        [positive],
+    ),
     "cholesky_solve": (lambda a, b: flambeau.cholesky_solve(b, a.tril()), [positive, "b"]),
-    "cholesky_solve_upper": (lambda a, b: flambeau.cholesky_solve(b, a.triu(), True), [positive, "b"]),
+    "cholesky_solve_upper": (
+        lambda a, b: flambeau.cholesky_solve(b, a.triu(), True),
+        [positive, "b"],
+    ),
     "lu": (lambda a: linalg.lu(a)[1:], [well]),
     "lu_factor": (lambda a: linalg.lu_factor(a)[0], [well]),
     "lu_unpack": (lambda a: flambeau.lu_unpack(*linalg.lu_factor(a))[1:], [well]),
     "lu_solve": (lambda a, b: linalg.lu_solve(*linalg.lu_factor(a), b), [well, "b"]),
-    "lu_solve_adjoint": (lambda a, b: linalg.lu_solve(*linalg.lu_factor(a), b, adjoint=True), [well, "b"]),
-    "lu_solve_right": (lambda a, b: linalg.lu_solve(*linalg.lu_factor(a), b.mT, left=False), [well, "b"]),
+    "lu_solve_adjoint": (
+        lambda a, b: linalg.lu_solve(*linalg.lu_factor(a), b, adjoint=True),
+        [well, "b"],
+    ),
+    "lu_solve_right": (
+        lambda a, b: linalg.lu_solve(*linalg.lu_factor(a), b.mT, left=False),
+        [well, "b"],
+    ),
     "lu_solve_right_adjoint": (
         lambda a, b: linalg.lu_solve(*linalg.lu_factor(a), b.mT, left=False, adjoint=True),
         [well, "b"],
@@ -325,7 +340,10 @@ CASES = {
         lambda a, b: linalg.solve_triangular(a, b.mT, upper=False, left=False, unitriangular=True),
         [well, "b"],
     ),
-    "triangular_old": (lambda a, b: flambeau.triangular_solve(b, a, transpose=True)[0], [well, "b"]),
+    "triangular_old": (
+        lambda a, b: flambeau.triangular_solve(b, a, transpose=True)[0],
+        [well, "b"],
+    ),
     "lstsq": (lambda a, b: linalg.lstsq(a, b)[0], ["tall", "b4"]),
     "lstsq_residuals": (lambda a, b: linalg.lstsq(a, b, driver="gels")[:2], ["tall", "b4"]),
     "pinv_tall": (linalg.pinv, ["tall"]),
@@ -334,7 +352,10 @@ CASES = {
     "matrix_power": (lambda a: linalg.matrix_power(a, -3), [well]),
     "eigvals": (lambda a: linalg.eigvals(a).abs(), [well]),
     "eigvalsh": (lambda a: linalg.eigvalsh(symmetric(a)), [well]),
-    "eigh": (lambda a: (linalg.eigh(symmetric(a))[0], phase_free(linalg.eigh(symmetric(a))[1])), [well]),
+    "eigh": (
+        lambda a: (linalg.eigh(symmetric(a))[0], phase_free(linalg.eigh(symmetric(a))[1])),
+        [well],
+    ),
     "eigh_only_vectors": (lambda a: phase_free(linalg.eigh(symmetric(a))[1]), [well]),
     "eig": (lambda a: tuple(phase_free(t) for t in linalg.eig(a)), [well]),
     "qr": (lambda a: tuple(linalg.qr(a)), [well]),
@@ -415,7 +436,7 @@ def test_derivatives_that_do_not_exist():
             (vectors * vectors).sum().abs().backward()
 
 
-# ---- errors ---------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 def test_failures_are_linalg_errors():

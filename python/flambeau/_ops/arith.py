@@ -301,6 +301,8 @@ op(
     kernel=decomp("float_powered(self, exponent)"),
     node="PowBackward1 if is_tensor(exponent) else PowBackward0",
     forms="method",
+    doc="Powers, in place, of a tensor of doubles.",
+    example=">>> flambeau.tensor([2.0, 3.0], dtype=flambeau.float64).float_power_(2)",
 )
 op(
     "lerp(Tensor self, Tensor end, Operand weight) -> Tensor",

@@ -83,6 +83,7 @@ for _name, _doc in {
         forms="out",
         alias=f"fft.{_name}",
         doc=_doc,
+        example=f">>> flambeau.fft.{_name}(4, 0.5)",
     )
 for _name, _doc in {
     "fftshift": "Frequencies in the order of their size: that of zero comes to the middle.",
@@ -120,6 +121,11 @@ op(
     forms="function method",
     doc="The signal of which `stft` gives these frames, or the one nearest to them: frames are added up and"
     " divided by the sum of the squared windows.",
+    example="""
+        >>> window = flambeau.hann_window(4)
+        >>> frames = flambeau.stft(flambeau.arange(8.0), 4, window=window, return_complex=True)
+        >>> flambeau.istft(frames, 4, window=window)
+    """,
 )
 
 # ---- windows
@@ -144,4 +150,5 @@ for _name, _more, _doc in (
         kernel=native,
         forms="function out",
         doc=f"{_doc}, where N is ``window_length``, or one less without ``periodic``.",
+        example=f">>> flambeau.{_name}_window(5, periodic=False)",
     )

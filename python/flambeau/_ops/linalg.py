@@ -21,6 +21,12 @@ def internal(schema, **fields):
 op(
     "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.linalg.cholesky_ex(a)
+        torch.return_types.linalg_cholesky_ex(L=tensor([[2., 0.],
+                [1., 2.]]), info=tensor(0, dtype=torch.int32))
+    """,
     grad={"self": "cholesky_grad(grads[0], results[0], upper)"},
     forms="out",
     alias="linalg.cholesky_ex",
@@ -42,6 +48,12 @@ op(
 op(
     "cholesky(Tensor self, bool upper=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.cholesky(a)
+        tensor([[2., 0.],
+                [1., 2.]])
+    """,
     grad={"self": "cholesky_grad(grad, result, upper)"},
     forms=FMO,
     doc="The older form of `linalg.cholesky`.",
@@ -49,6 +61,12 @@ op(
 op(
     "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> factor = flambeau.tensor([[2.0, 0.0], [1.0, 2.0]])
+        >>> flambeau.cholesky_inverse(factor)
+        tensor([[ 0.3125, -0.1250],
+                [-0.1250,  0.2500]])
+    """,
     grad={"self": "cholesky_inverse_grad(grad, self, result, upper)"},
     forms=FMO,
     doc="Inverse of ``L @ L.mH`` (with ``upper`` of ``U.mH @ U``) from the factor.",
@@ -56,6 +74,13 @@ op(
 op(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> factor = flambeau.tensor([[2.0, 0.0], [1.0, 2.0]])
+        >>> b = flambeau.tensor([[2.0], [1.0]])
+        >>> flambeau.cholesky_solve(b, factor)
+        tensor([[0.5000],
+                [0.0000]])
+    """,
     grad={
         "self": "cholesky_solve(grad, input2, upper)",
         "input2": "cholesky_solve_factor_grad(grad, input2, result, upper)",
@@ -91,6 +116,12 @@ op(
 op(
     "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.geqrf(a)
+        torch.return_types.geqrf(a=tensor([[-4.4721, -4.0249],
+                [ 0.2361,  3.5777]]), tau=tensor([1.8944, 0.0000]))
+    """,
     grad={"self": "no_derivative('geqrf', self)"},
     forms=FMO,
     doc="QR decomposition as LAPACK keeps it: R on and above the diagonal, Householder vectors below, their factors ``tau``.",
@@ -117,6 +148,13 @@ op(
 op(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> b = flambeau.tensor([[1.0], [0.0]])
+        >>> flambeau.ormqr(*flambeau.geqrf(a), b)
+        tensor([[-0.8944],
+                [-0.4472]])
+    """,
     grad={
         "self": "ormqr_grad(grad, self, input2, input3, left, transpose)",
         "input2": "ormqr_tau_grad(grad, self, input2, input3, left, transpose)",
@@ -131,6 +169,12 @@ op(
 op(
     "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.linalg.lu_factor_ex(a)
+        torch.return_types.linalg_lu_factor_ex(LU=tensor([[4.0000, 2.0000],
+                [0.5000, 4.0000]]), pivots=tensor([1, 2], dtype=torch.int32), info=tensor(0, dtype=torch.int32))
+    """,
     grad={"A": "lu_factor_grad(grads[0], results[0], results[1])"},
     forms="out",
     alias="linalg.lu_factor_ex",
@@ -158,6 +202,14 @@ op(
 op(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.lu_unpack(*flambeau.linalg.lu_factor(a))
+        torch.return_types.lu_unpack(P=tensor([[1., 0.],
+                [0., 1.]]), L=tensor([[1.0000, 0.0000],
+                [0.5000, 1.0000]]), U=tensor([[4., 2.],
+                [0., 4.]]))
+    """,
     grad={"LU_data": "lu_unpack_grad(grads[1], grads[2], LU_data.shape)"},
     forms="function out",
     tags="constant:0 partial_grads",
@@ -166,6 +218,13 @@ op(
 op(
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> b = flambeau.tensor([[2.0], [1.0]])
+        >>> flambeau.linalg.lu_solve(*flambeau.linalg.lu_factor(a), b)
+        tensor([[0.5000],
+                [0.0000]])
+    """,
     grad={
         "LU": "lu_solve_factor_grad(grad, LU, pivots, result, left, adjoint)",
         "B": "linalg_lu_solve(LU, pivots, grad, left, not adjoint)",
@@ -177,6 +236,13 @@ op(
 op(
     "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
     kernel=decomp("linalg_lu_solve(LU_data, LU_pivots, self, True, False)"),
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> b = flambeau.tensor([[2.0], [1.0]])
+        >>> flambeau.lu_solve(b, *flambeau.linalg.lu_factor(a))
+        tensor([[0.5000],
+                [0.0000]])
+    """,
     forms=FMO,
     doc="The older form of `linalg.lu_solve`.",
 )
@@ -191,6 +257,13 @@ internal(
 op(
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     kernel=composite,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> b = flambeau.tensor([[2.0], [1.0]])
+        >>> flambeau.linalg.solve_ex(a, b)
+        torch.return_types.linalg_solve_ex(result=tensor([[0.5000],
+                [0.0000]]), info=tensor(0, dtype=torch.int32))
+    """,
     forms="out",
     alias="linalg.solve_ex",
     doc="`linalg.solve` without an error for singular matrices: ``info`` tells them (0: success).",
@@ -210,6 +283,12 @@ op(
 op(
     "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.linalg.inv_ex(a)
+        torch.return_types.linalg_inv_ex(inverse=tensor([[ 0.3125, -0.1250],
+                [-0.1250,  0.2500]]), info=tensor(0, dtype=torch.int32))
+    """,
     grad={"A": "inverse_grad(grads[0], results[0])"},
     forms="out",
     alias="linalg.inv_ex",
@@ -228,6 +307,12 @@ op(
 op(
     "inverse(Tensor self) -> Tensor",
     kernel=decomp("linalg_inv(self)"),
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.inverse(a)
+        tensor([[ 0.3125, -0.1250],
+                [-0.1250,  0.2500]])
+    """,
     samples=SQUARE[:1],
     forms=FMO,
     doc="The older name of `linalg.inv`.",
@@ -310,6 +395,12 @@ op(
 op(
     "linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.linalg.ldl_factor_ex(a)
+        torch.return_types.linalg_ldl_factor_ex(LD=tensor([[4.0000, 0.0000],
+                [0.5000, 4.0000]]), pivots=tensor([1, 2], dtype=torch.int32), info=tensor(0, dtype=torch.int32))
+    """,
     grad={"self": "no_derivative('linalg_ldl_factor_ex', self)"},
     forms="out",
     alias="linalg.ldl_factor_ex",
@@ -319,6 +410,12 @@ op(
 op(
     "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
     kernel=composite,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.linalg.ldl_factor(a)
+        torch.return_types.linalg_ldl_factor(LD=tensor([[4.0000, 0.0000],
+                [0.5000, 4.0000]]), pivots=tensor([1, 2], dtype=torch.int32))
+    """,
     forms="out",
     alias="linalg.ldl_factor",
     doc="``A = P @ L @ D @ L.mT @ P.mT`` (Bunch-Kaufman) of a symmetric or Hermitian A, of which the lower triangle is read.",
@@ -326,6 +423,13 @@ op(
 op(
     "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> b = flambeau.tensor([[2.0], [1.0]])
+        >>> flambeau.linalg.ldl_solve(*flambeau.linalg.ldl_factor(a), b)
+        tensor([[0.5000],
+                [0.0000]])
+    """,
     grad={
         "LD": "no_derivative('linalg_ldl_solve', LD)",
         "B": "no_derivative('linalg_ldl_solve', B)",
@@ -391,6 +495,11 @@ internal(
 op(
     "linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
     kernel=composite,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.linalg.eigh(a).eigenvalues
+        tensor([2.4384, 6.5616])
+    """,
     forms="out",
     alias="linalg.eigh",
     doc="Eigenvalues (ascending) and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.",
@@ -398,6 +507,11 @@ op(
 op(
     "linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
     kernel=composite,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.linalg.eigvalsh(a)
+        tensor([2.4384, 6.5616])
+    """,
     forms="out",
     alias="linalg.eigvalsh",
     doc="Eigenvalues of Hermitian matrices, ascending.",
@@ -405,6 +519,11 @@ op(
 op(
     "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     kernel=native,
+    example="""
+        >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
+        >>> flambeau.linalg.eig(a).eigenvalues
+        tensor([2.4384+0.j, 6.5616+0.j])
+    """,
     grad={"self": "eig_grad(grads[0], grads[1], results[0], results[1], self.dtype)"},
     forms="out",
     alias="linalg.eig",

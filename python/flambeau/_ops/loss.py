@@ -209,6 +209,10 @@ op(
     doc="Connectionist temporal classification: minus the logarithm of the probability that a path through"
     " ``log_probs`` (T, N, C) gives the target once repetitions and blanks are dropped. ``reduction`` is 0"
     " for none, 1 for the mean of losses over target lengths, 2 for the sum.",
+    example="""
+        >>> uniform = flambeau.zeros(3, 1, 2).log_softmax(2)
+        >>> flambeau.ctc_loss(uniform, flambeau.tensor([[1]]), [3], [1])
+    """,
 )
 op(
     f"ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, {_CTC}) -> Tensor",

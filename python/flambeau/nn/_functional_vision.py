@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
 
 from flambeau._C import ops
 from flambeau._sampling import (

@@ -303,7 +303,7 @@ class _FractionalMaxPoolNd(Module):
             )
         if output_size is not None and output_ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
-        if output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def _arguments(self):
@@ -333,7 +333,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The maxima of windows of (N, C, D, H, W) at pseudo-random places; see `FractionalMaxPool2d`."""
+    """Maxima of windows of (N, C, D, H, W) at pseudo-random places; see `FractionalMaxPool2d`."""
 
     _sizes = staticmethod(_triple)
 
