@@ -209,8 +209,8 @@ HEAD = """# Accuracy of the pointwise functions
 Largest errors found, in units of the last place (0.5 is a correctly rounded result), and the
 argument of each. Written by `python tools/ulp.py`; `tests/ops/test_accuracy.py` holds the float32
 column to 2 ULP for the functions marked with *. The Bessel functions J and Y and the Airy function
-have zeros, next to which a unit of the last place becomes small without bound; float32 results are
-exact there too because they are computed in double.
+have zeros, next to which a unit of the last place becomes small without bound; float32 results
+keep their digits there because they are computed in double.
 
 | function | float32 | at | float64 | at | arguments |
 |---|---|---|---|---|---|
@@ -222,7 +222,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", help="only these, and print instead of writing")
-    parser.add_argument("--count", type=int, default=500, help="arguments in each interval")
+    parser.add_argument("--count", type=int, default=150, help="arguments in each interval")
     parser.add_argument("--store", action="store_true")
     options = parser.parse_args()
     if options.store:

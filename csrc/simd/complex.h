@@ -25,8 +25,16 @@ FLAMBEAU_COMPLEX Complex<T> operator-(Complex<T> a, Complex<T> b) {
   return {a.re - b.re, a.im - b.im};
 }
 FLAMBEAU_COMPLEX Complex<T> operator-(Complex<T> a) { return {-a.re, -a.im}; }
+// a·b, rounded: products added and subtracted in turn GCC 12 would fuse, against -ffp-contract=off.
+FLAMBEAU_COMPLEX T product(T a, T b) {
+#if __has_builtin(__builtin_assoc_barrier)
+  return __builtin_assoc_barrier(a * b);
+#else
+  return a * b;
+#endif
+}
 FLAMBEAU_COMPLEX Complex<T> operator*(Complex<T> a, Complex<T> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return {product(a.re, b.re) - product(a.im, b.im), product(a.re, b.im) + product(a.im, b.re)};
 }
 // Smith's division (1962): scaled by the larger part of the divisor, so that no square overflows.
 FLAMBEAU_COMPLEX Complex<T> operator/(Complex<T> a, Complex<T> b) {

@@ -6,9 +6,10 @@
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 
-inline constexpr double kRecurrenceDegree =
-    6;                                         // up to here recurrences, then angles inside [−1, 1]
-inline constexpr double kLargestDegree = 1e6;  // no recurrence of the others runs longer
+// Up to the first degree recurrences, then functions of the angle inside [−1, 1]; from the second
+// on hyperbolic functions outside of it. No recurrence of the other polynomials is longer than the
+// third.
+inline constexpr double kRecurrenceDegree = 6, kClosedDegree = 1000, kLargestDegree = 1e6;
 
 // p1·2x − p0 n times; stops where the numbers have left the range.
 FLAMBEAU_INLINE double chebyshev_recurrence(double x, double degree, double first) {
@@ -25,11 +26,20 @@ FLAMBEAU_INLINE double sign_of_parity(double x, double degree) {
   return x > 0 || floor(degree * 0.5) * 2 == degree ? 1.0 : -1.0;
 }
 
+// |x| > 1: the four kinds are ratios of cosh (even) and sinh of multiples of θ = acosh|x|; the
+// third and the fourth change places for negative x.
+FLAMBEAU_INLINE double chebyshev_outside(double x, double whole, double part, bool even) {
+  double theta = acosh(abs(x));
+  if (part == 0) return even ? cosh(whole * theta) : 0.0;
+  return even ? cosh(whole * theta) / cosh(part * theta) : sinh(whole * theta) / sinh(part * theta);
+}
+
 FLAMBEAU_INLINE double chebyshev_t(double x, double n) {
   n = trunc(n);
   if (!(n >= 0)) return 0;
   if (abs(x) == 1) return sign_of_parity(x, n);
   if (n > kRecurrenceDegree && abs(x) < 1) return cos(n * acos(x));
+  if (n > kClosedDegree) return sign_of_parity(x, n) * chebyshev_outside(x, n, 0, true);
   return chebyshev_recurrence(x, n, x);
 }
 FLAMBEAU_INLINE double chebyshev_u(double x, double n) {
@@ -40,6 +50,7 @@ FLAMBEAU_INLINE double chebyshev_u(double x, double n) {
     double angle = acos(x);
     return sin((n + 1) * angle) / sin(angle);
   }
+  if (n > kClosedDegree) return sign_of_parity(x, n) * chebyshev_outside(x, n + 1, 1, false);
   return chebyshev_recurrence(x, n, x + x);
 }
 FLAMBEAU_INLINE double chebyshev_v(double x, double n) {
@@ -50,6 +61,7 @@ FLAMBEAU_INLINE double chebyshev_v(double x, double n) {
     double half = 0.5 * acos(x);
     return cos((n + n + 1) * half) / cos(half);
   }
+  if (n > kClosedDegree) return sign_of_parity(x, n) * chebyshev_outside(x, n + 0.5, 0.5, x > 0);
   return chebyshev_recurrence(x, n, x + x - 1);
 }
 FLAMBEAU_INLINE double chebyshev_w(double x, double n) {
@@ -60,6 +72,7 @@ FLAMBEAU_INLINE double chebyshev_w(double x, double n) {
     double half = 0.5 * acos(x);
     return sin((n + n + 1) * half) / sin(half);
   }
+  if (n > kClosedDegree) return sign_of_parity(x, n) * chebyshev_outside(x, n + 0.5, 0.5, x < 0);
   return chebyshev_recurrence(x, n, x + x + 1);
 }
 FLAMBEAU_INLINE double hermite_h(double x, double n) {

@@ -20,11 +20,13 @@ FLAMBEAU_INLINE Phase phase_reduced(double r, double rest, uint64_t quadrant) {
   double half = 0.5 * z, near_one = 1.0 - half;
   double sine = r + (r * z * s + rest);
   double cosine = near_one + (((1.0 - near_one) - half) + (z * z * c - r * rest));
-  bool odd = (quadrant & 1) != 0;
+  // Sine and cosine change places in odd quarters, by masks: SSE2 compares no 64-bit integers.
+  uint64_t sine_bits = bits<uint64_t>(sine), cosine_bits = bits<uint64_t>(cosine);
+  uint64_t change = (sine_bits ^ cosine_bits) & (0 - (quadrant & 1));
   uint64_t sin_sign = quadrant << 62 & kSignBit<double>;
   uint64_t cos_sign = (quadrant + 1) << 62 & kSignBit<double>;
-  return {bits<double>(bits<uint64_t>(odd ? cosine : sine) ^ sin_sign),
-          bits<double>(bits<uint64_t>(odd ? sine : cosine) ^ cos_sign)};
+  return {bits<double>((sine_bits ^ change) ^ sin_sign),
+          bits<double>((cosine_bits ^ change) ^ cos_sign)};
 }
 // Exact reduction of every float.
 FLAMBEAU_INLINE Phase phase(float x) {

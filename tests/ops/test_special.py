@@ -74,6 +74,14 @@ def test_huge_arguments_end():
     for name in flambeau.special.__all__:
         if "polynomial" in name:
             getattr(flambeau.special, name)(half, degree)
+    near = flambeau.tensor([1 + 2.0**-52, -1 - 2.0**-50], dtype=flambeau.float64)
+    for kind in "tuvw":
+        polynomial = getattr(flambeau.special, "chebyshev_polynomial_" + kind)
+        assert polynomial(near, degree).isinf().all()
+        # The closed form and the recurrence agree on both sides of the change.
+        x = flambeau.tensor([1.001, -1.0005], dtype=flambeau.float64)
+        low, middle, high = (polynomial(x, n) for n in (999, 1000, 1001))
+        assert flambeau.allclose(high, 2 * x * middle - low, rtol=1e-10)
     a = flambeau.tensor([1e15, 999999.0], dtype=flambeau.float64)
     assert ((flambeau.igamma(a, a) - 0.5).abs() < 1e-3).all()
 
