@@ -674,7 +674,7 @@ op(
         "other": "grad / conj(exp(self - other) + 1)",
     },
     samples=binary(),
-    ref="numpy.logaddexp(self, other)",
+    ref="numpy.log(numpy.exp(self) + numpy.exp(other))",
     forms="function method out",
     tags="cost:30",
     doc="Logarithm of the sum of exponentials, without overflow.",
