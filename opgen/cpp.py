@@ -189,10 +189,13 @@ class NodeNameEmitter(Emitter):
         self.argument = argument
 
     def visit_Name(self, n):
-        return f'"{n.id}"' if re.search(r"Backwards?\d*$", n.id) else self.argument(n.id)
+        return f'"{n.id}"' if re.search(r"Backward\w*$", n.id) else self.argument(n.id)
 
     def visit_Attribute(self, n):
-        return f"{self.argument(n.value.id)}.{ {'ndim': 'dim()'}[n.attr] }"
+        tensor = self.argument(n.value.id)
+        if self.argument is not cpp_name:  # a Python object
+            tensor = f"as_tensor({tensor})"
+        return f"{tensor}.{ {'ndim': 'dim()'}[n.attr] }"
 
 
 def emit_node(text, argument=cpp_name):

@@ -465,10 +465,17 @@ def inplace(o, node):
     head = f"Tensor {name}({parameters(o)}) {{"
     if o.kernel.kind != "pointwise":
         label = cpp.emit_node(o.node or own_label(o))
+        wants = ", ".join(cpp_name(a.name) for a in tensor_args(o))
+        on_copy = ", ".join(
+            "recorded ? ops::clone(self) : self" if a.name == "self" else cpp_name(a.name)
+            for a in passed(o)
+        )
         body = [
             f'check_inplace(self, "{name}");',
             "NodeMark mark;",
-            f"Tensor result = {o.name}({names(o)});",
+            # the nodes inside may save the old values
+            f"const bool recorded = any_wants_grad({wants});",
+            f"Tensor result = {o.name}({on_copy});",
             f'check_inplace_result("{name}", self, result);',
             "ops::copy_(self, result, false);",
             f"mark.name_changed(self, {label});",

@@ -98,12 +98,15 @@ Tensor repeat_counts(const Tensor& repeats) {
   check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   check(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
         "repeats has to be Long or Int tensor");
+  check<NotImplementedError>(!repeats.is_meta(),
+                             "repeat_interleave: the size of the result depends on repeats, whose "
+                             "values meta tensors do not have");
   Tensor r = contiguous_of(cast_of(repeats, DType::Int64));
   const int64_t* p = r.data<int64_t>();
   int64_t total = 0;
   for (int64_t i = 0; i < r.numel(); i++) {
     check(p[i] >= 0, "repeats can not be negative");
-    total += p[i];
+    check(!__builtin_add_overflow(total, p[i], &total), "repeat_interleave: too many elements");
   }
   Tensor out = flambeau::empty(Dims{total}, repeats.dtype());
   Tensor wide = out.dtype() == DType::Int64 ? out : flambeau::empty(Dims{total}, DType::Int64);

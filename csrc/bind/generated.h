@@ -28,9 +28,6 @@ struct AliasRow {
   const char* name;
   const char* target;
 };
-// What expressions that choose a node's name ask of an argument.
-inline bool is_number(PyObject* o) { return !is_tensor(o); }
-
 extern const FamilyTables family_tables[];
 extern const AliasRow alias_rows[];
 

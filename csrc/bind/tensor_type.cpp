@@ -392,10 +392,12 @@ PyObject* only_argument(const char* op, const char* name, PyObject* const* args,
   if (n) fail<TypeError>(op, "() got multiple values for argument '", name, "'");
   return args[0];
 }
-int64_t dim_argument(const char* op, PyObject* dim) {
+int64_t dim_argument(const char* op, const Tensor& t, PyObject* dim) {
   check<TypeError>(!PyBool_Check(dim) && PyIndex_Check(dim), op,
                    "(): argument 'dim' (position 1) must be int, not ", Py_TYPE(dim)->tp_name);
-  return as_int(dim);
+  const int64_t d = as_int(dim);
+  check<IndexError>(t.dim() > 0, "Dimension specified as ", d, " but tensor has no dimensions");
+  return d;
 }
 
 PyObject* size_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
@@ -403,14 +405,14 @@ PyObject* size_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject
     const Tensor& t = self_of(o);
     PyObject* dim = only_argument("size", "dim", args, n, kw);
     if (!dim || dim == Py_None) return wrap_size(t.sizes());
-    return PyLong_FromLongLong(t.size(dim_argument("size", dim)));
+    return PyLong_FromLongLong(t.size(dim_argument("size", t, dim)));
   });
 }
 PyObject* stride_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = self_of(o);
     PyObject* dim = only_argument("stride", "dim", args, n, kw);
-    if (dim && dim != Py_None) return PyLong_FromLongLong(t.stride(dim_argument("stride", dim)));
+    if (dim && dim != Py_None) return PyLong_FromLongLong(t.stride(dim_argument("stride", t, dim)));
     Object out(must(PyTuple_New(t.dim())));
     for (int64_t i = 0; i < t.dim(); i++)
       PyTuple_SET_ITEM(out.get(), i, PyLong_FromLongLong(t.strides()[size_t(i)]));

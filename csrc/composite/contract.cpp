@@ -252,6 +252,9 @@ Tensor _tensordot(const Tensor& self, const Tensor& other, const Dims& dims_self
         dims_self, " and ", dims_other);
   check(self.dtype() == other.dtype(), "both inputs should have same dtype, got ", self.dtype(),
         " and ", other.dtype());
+  check<IndexError>(dims_self.empty() || (self.dim() > 0 && other.dim() > 0),
+                    "tensordot: Dimension specified as ", dims_self.empty() ? 0 : dims_self[0],
+                    " but tensor has no dimensions");
   std::vector<bool> used_a(size_t(self.dim()), false), used_b(size_t(other.dim()), false);
   Tensor a = self, b = other;
   Dims summed_a, summed_b, free_a, free_b, shape;
@@ -362,6 +365,7 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   check(self.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions.",
         " Got ", self.dim(), " and ", other.dim());
   const int64_t d = wrap_dim(dim, self.dim());
+  check(self.dim() > 0, "linalg.cross: inputs must have at least one dimension");
   check(self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim,
         " must have length 3. Got ", self.size(d), " and ", other.size(d));
   const Dims sizes = broadcast_shapes(self.sizes(), other.sizes()), at{d};

@@ -143,8 +143,9 @@ TensorList split(const Tensor& self, int64_t size, int64_t dim) {
 TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   check(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  int64_t n = self.size(dim), size = (n + chunks - 1) / chunks;
-  if (size == 0 && n == 0) return _split(self, Dims(size_t(chunks), 0), dim);
+  int64_t n = self.size(dim), size = n / chunks + (n % chunks != 0);
+  check(n > 0 || chunks <= int64_t(1) << 24, "chunk: too many chunks, got ", chunks);
+  if (n == 0) return _split(self, Dims(size_t(chunks), 0), dim);
   return split(self, std::max<int64_t>(size, 1), dim);
 }
 
@@ -182,6 +183,8 @@ TensorList tensor_split_tensor(const Tensor& self, const Tensor& which, int64_t 
         "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
         "one-dimensional tensor, but got a tensor with ",
         which.dim(), " dims");
+  check<NotImplementedError>(!which.is_meta(),
+                             "tensor_split: meta tensors have no indices or sections to read");
   if (which.dim() == 0) return tensor_split(self, item(which).to_int(), dim);
   Tensor flat = contiguous_of(which);
   return tensor_split_indices(self, Dims(IntSpan(flat.data<int64_t>(), size_t(flat.numel()))), dim);
@@ -192,7 +195,11 @@ Tensor positive(const Tensor& self) {
   check(self.dtype() != DType::Bool, "The `+` operator, on a bool tensor is not supported.");
   return self;
 }
-Tensor conj(const Tensor& self) { return self.is_complex() ? conj_physical(self) : self; }
+Tensor conj(const Tensor& self) {
+  if (!self.is_complex()) return self;
+  NodeMark mark;
+  return mark.named(conj_physical(self), "ConjBackward0");
+}
 Tensor real(const Tensor& self) {
   return self.is_complex() ? select(view_as_real(self), -1, 0) : self;
 }
@@ -255,8 +262,13 @@ Tensor diag(const Tensor& self, int64_t diagonal) {
 Tensor resize_(const Tensor& self, const Dims& size, std::optional<MemoryFormat> format) {
   check(!self->requires_grad, "cannot resize variables that require grad");
   for (int64_t s : size) check(s >= 0, "resize_: negative size in ", size);
-  resize_tensor(self, size);
   MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
+  if (f == MemoryFormat::ChannelsLast || f == MemoryFormat::ChannelsLast3d) {
+    const size_t rank = f == MemoryFormat::ChannelsLast ? 4 : 5;
+    check(size.size() == rank, "required rank ", rank, " tensor to use ", memory_format_name(f),
+          " format (resize_)");
+  }
+  resize_tensor(self, size);
   if (f == MemoryFormat::ChannelsLast || f == MemoryFormat::ChannelsLast3d)
     self->set_geometry(size, channels_last_strides(size), self.offset());
   bump_version(self, "resize_");

@@ -256,12 +256,19 @@ Tensor triangle(int64_t rows, int64_t cols, int64_t offset, bool lower, std::opt
   };
   check(rows < (int64_t(1) << 40) && std::abs(offset) < (int64_t(1) << 60),
         "tri_indices: too many rows, or offset too large: ", rows, ", ", offset);
-  int64_t n = 0;
-  for (int64_t i = 0; i < rows; i++)
-    check(!__builtin_add_overflow(n, last(i) - first(i), &n), "tri_indices: too many indices");
+  // only rows [begin, end) have entries; rows [full, stop) of them have all columns
+  const int64_t begin = lower ? std::clamp(-offset, int64_t(0), rows) : 0,
+                end = lower ? rows : std::clamp(cols - offset, int64_t(0), rows),
+                full = lower ? std::clamp(cols - offset - 1, begin, end) : begin,
+                stop = lower ? end : std::clamp(1 - offset, begin, end);
+  check(double(end - begin) * double(cols) < 0x1p58, "tri_indices: too many indices");
+  auto between = [&](int64_t a, int64_t b) {  // entries of rows whose lengths change by one
+    return a < b ? (last(a) - first(a) + last(b - 1) - first(b - 1)) * (b - a) / 2 : 0;
+  };
+  const int64_t n = between(begin, full) + (stop - full) * cols + between(stop, end);
   Tensor out = flambeau::empty(Dims{2, n}, DType::Int64);
   int64_t* r = out.data<int64_t>();
-  for (int64_t i = 0, k = 0; i < rows; i++)
+  for (int64_t i = begin, k = 0; i < end; i++)
     for (int64_t j = first(i); j < last(i); j++, k++) {
       r[k] = i;
       r[n + k] = j;

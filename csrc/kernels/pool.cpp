@@ -43,10 +43,11 @@ Dims out_sizes(IntSpan sizes, const Plane& p) {
   return {sizes[0], sizes[1], p.out[0], p.out[1], p.out[2]};
 }
 
-// Two-dimensional pooling keeps channels last, of the three-dimensional ones only max_pool.
-MemoryFormat pooled_format(const Tensor& self, const Plane& p, bool three) {
-  const bool line = p.in[0] == 1 && p.in[1] == 1;
-  if (line || self.is_contiguous() || (p.in[0] > 1 && !three)) return MemoryFormat::Contiguous;
+// Which results keep channels last: of max_pool those in two and three dimensions, of the others
+// those in one and two.
+MemoryFormat pooled_format(const Tensor& self, const Plane& p, bool is_max_pool) {
+  const int rank = p.in[0] > 1 ? 3 : p.in[1] > 1 ? 2 : 1;
+  if (self.is_contiguous() || rank == (is_max_pool ? 1 : 3)) return MemoryFormat::Contiguous;
   return suggest_memory_format(self);
 }
 
@@ -121,8 +122,8 @@ void visit_pool(DType t, const char* op, F&& f) {
 
 template <class W>
 std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Plane& p,
-                                    IntSpan dilation, bool three, W&& window) {
-  const MemoryFormat format = pooled_format(self, p, three);
+                                    IntSpan dilation, bool is_max_pool, W&& window) {
+  const MemoryFormat format = pooled_format(self, p, is_max_pool);
   Tensor out = flambeau::empty(out_sizes(self.sizes(), p), self.dtype(), self.device(), format),
          at = flambeau::empty(out.sizes(), DType::Int64, self.device(), format);
   if (out.is_meta() || out.numel() == 0) return {out, at};

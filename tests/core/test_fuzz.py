@@ -23,7 +23,7 @@ import pytest
 import flambeau
 from flambeau._ops import OPS
 
-ROUNDS = 60
+ROUNDS = 50
 CALL_SECONDS = 20
 MAX_FAILURES = 12
 SPARE_MEMORY = 2 << 30

@@ -478,7 +478,7 @@ op(
 op(
     "diag(Tensor self, int diagonal=0) -> Tensor",
     kernel=composite,
-    node="DiagonalBackward0_copy",
+    node="DiagonalBackward0_copy if self.ndim > 1 else DiagEmbedBackward0",
     samples=[(T(3),), (T(3, 4), 1)],
     forms=FM + " out",
     doc="A vector as a diagonal matrix, or the diagonal of a matrix.",

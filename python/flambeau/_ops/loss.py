@@ -146,6 +146,7 @@ op(
 op(
     f"_cross_entropy(Tensor self, Tensor target, {_CLASS}) -> (Tensor, Tensor, Tensor)",
     kernel=native,
+    node="NllLoss2DBackward0 if self.ndim > 2 else NllLossBackward0",
     grad={
         "self": "cross_entropy_grad(grads[0], self, target, weight, reduction, ignore_index, results)"
     },

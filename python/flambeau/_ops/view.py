@@ -399,7 +399,6 @@ op(
 op(
     "conj(Tensor self) -> Tensor",
     kernel=composite,
-    node="ConjBackward0",
     forms=FM,
     samples=[(T(2, 3),)],
     doc="Complex conjugate; real tensors are returned as they are.",
