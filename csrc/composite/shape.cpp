@@ -110,8 +110,8 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   check(length >= 0, "narrow(): length must be non-negative.");
   int64_t n = self.size(dim);
   if (start < -n || start > n)
-    fail<IndexError>("start (", start, ") out of range: expected to be in range of [", -n, ", ", n,
-                     "]");
+    fail<IndexError>("narrow: start out of range (expected to be in range of [", -n, ", ", n,
+                     "], but got ", start, ")");
   if (start < 0) start += n;
   check(start <= n - length, "start (", start, ") + length (", length, ") exceeds dimension size (",
         n, ").");

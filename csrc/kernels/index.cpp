@@ -18,17 +18,6 @@ Tensor as_positions(const Tensor& index, const char* op) {
   return cast_of(contiguous_of(index), DType::Int64);
 }
 
-// Positions in [0, n), negative ones wrapped when allowed.
-template <class E = IndexError>
-void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap) {
-  int64_t* p = index.data<int64_t>();
-  for (int64_t i = 0; i < index.numel(); i++) {
-    if (p[i] < (wrap ? -n : 0) || p[i] >= n)
-      fail<E>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
-              ", element ", i, " of index)");
-  }
-}
-
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;

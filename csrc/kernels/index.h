@@ -7,7 +7,15 @@ namespace flambeau::kernels {
 // An index tensor as contiguous int64.
 Tensor as_positions(const Tensor& index, const char* op);
 // Positions in [0, n), or in [-n, n) with `wrap`.
-void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap);
+template <class E = IndexError>
+void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap) {
+  int64_t* p = index.data<int64_t>();
+  for (int64_t i = 0; i < index.numel(); i++) {
+    if (p[i] < (wrap ? -n : 0) || p[i] >= n)
+      fail<E>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
+              ", element ", i, " of index)");
+  }
+}
 // What gather and scatter ask of index and src along dimension `d`.
 void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Tensor& index,
                          const Tensor* src);

@@ -134,7 +134,7 @@ Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, 
   check_ordered("scatter_reduce", *r, self.dtype());
   if (self.is_meta() || index.numel() == 0) return clone(self, std::nullopt);
   Tensor at = at_least_1d(as_positions(index, "scatter_reduce"));
-  check_positions(at, self.dim() ? self.sizes()[size_t(d)] : 1, "scatter_reduce", false);
+  check_positions<Error>(at, self.dim() ? self.sizes()[size_t(d)] : 1, "scatter_reduce", false);
   return reduced(self, d, at, src, *r, include_self);
 }
 

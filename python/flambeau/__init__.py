@@ -95,7 +95,8 @@ newaxis = None
 # loaded on first use
 _LAZY_MODULES = {
     "amp", "backends", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "overrides",
-    "random", "serialization", "signal", "special", "storage", "testing", "types", "utils", "version",
+    "random", "serialization", "signal", "special", "storage", "testing", "types", "utils",
+    "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",

@@ -221,7 +221,7 @@ X, AT, V = flambeau.ones(3), flambeau.tensor([0, 2]), flambeau.ones(2)
         (lambda: X.scatter_reduce(0, AT, V.double(), "sum"), RuntimeError, "dtype"),
         (
             lambda: X.scatter_reduce(0, AT + 5, V, "sum"),
-            (RuntimeError, IndexError),
+            RuntimeError,
             "out of bounds",
         ),
         (
