@@ -6,6 +6,7 @@
 #include "autograd/formulas_pointwise.h"
 #include "autograd/formulas_pool.h"
 #include "autograd/formulas_reduce.h"
+#include "autograd/formulas_scatter.h"
 #include "autograd/formulas_special.h"
 #include "core/tensor.h"
 #include "ops/all.h"
@@ -36,6 +37,8 @@ Tensor unsqueeze_multiple(const Tensor& t, const std::optional<Dims>& dims, int6
 Tensor split_grads(const TensorList& grads, const Dims& sizes, int64_t dim);
 Tensor unbind_grads(const TensorList& grads, int64_t dim);
 Tensor index_grad(const Tensor& grad, const Dims& sizes, const std::vector<OptTensor>& indices);
+Tensor copied(const Tensor& view);
+TensorList copied(const TensorList& views);
 Tensor to_real_if(const Tensor& grad, DType dtype);
 
 }  // namespace flambeau::formulas

@@ -75,6 +75,14 @@ Tensor index_grad(const Tensor& grad, const Dims& sizes, const std::vector<OptTe
   return index_put_(out, indices, grad, true);
 }
 
+Tensor copied(const Tensor& view) { return clone(view, MemoryFormat::Contiguous); }
+
+TensorList copied(const TensorList& views) {
+  TensorList out;
+  for (auto& v : views) out.push_back(copied(v));
+  return out;
+}
+
 Tensor to_real_if(const Tensor& grad, DType dtype) {
   return grad.is_complex() && !is_complex(dtype) ? real(grad) : grad;
 }

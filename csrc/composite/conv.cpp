@@ -148,7 +148,7 @@ Tensor with_text_padding(const Call& c, const Tensor& input, const Tensor& weigh
     even &= total % 2 == 0;
   }
   // an odd total puts the larger half at the end
-  Tensor x = even ? input : _constant_pad(input, extra, 0);
+  Tensor x = even ? input : constant_pad_nd(input, extra, 0);
   return run(c, x, weight, bias, stride, both, dilation, Dims(rank, 0), groups);
 }
 

@@ -55,7 +55,7 @@ Tensor resized(const Tensor& t, const Dims& dims, const Dims& sizes) {
       pads = true;
     }
   }
-  return pads ? _constant_pad(out, pad, 0) : out;
+  return pads ? constant_pad_nd(out, pad, 0) : out;
 }
 
 // ---- one dimension

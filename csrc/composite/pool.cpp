@@ -144,7 +144,7 @@ std::tuple<Tensor, Tensor> fractional_max_pool(int64_t rank, const Tensor& x, co
   }
   // of planes, the first sample is for the width
   Tensor r = narrow(samples, 0, 0, n);
-  if (rank == 2) r = _constant_pad(flip(r, Dims{2}), Dims{1, 0}, 0);
+  if (rank == 2) r = constant_pad_nd(flip(r, Dims{2}), Dims{1, 0}, 0);
   auto [out, at] =
       _fractional_max_pool(to_five(x, rank), to_three(kernel, 1), to_three(output, 1), r);
   return {from_five(out, x, rank), from_five(at, x, rank)};

@@ -110,8 +110,8 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   check(length >= 0, "narrow(): length must be non-negative.");
   int64_t n = self.size(dim);
   if (start < -n || start > n)
-    fail<IndexError>("start (", start, ") out of range: expected to be in range of [", -n, ", ", n,
-                     "]");
+    fail<IndexError>("narrow: start out of range (expected to be in range of [", -n, ", ", n,
+                     "], but got ", start, ")");
   if (start < 0) start += n;
   check(start <= n - length, "start (", start, ") + length (", length, ") exceeds dimension size (",
         n, ").");
@@ -122,6 +122,10 @@ Tensor narrow_Tensor(const Tensor& self, int64_t dim, const Tensor& start, int64
   check(start.dim() == 0 && category(start.dtype()) == Category::Integral,
         "start must be an 0-dim integral Tensor.");
   return narrow(self, dim, item(start).to_int(), length);
+}
+
+Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  return clone(narrow(self, dim, start, length), MemoryFormat::Contiguous);
 }
 
 TensorList split_sizes(const Tensor& self, const Dims& sizes, int64_t dim) {
@@ -191,6 +195,9 @@ TensorList tensor_split_tensor(const Tensor& self, const Tensor& which, int64_t 
 }
 
 Tensor detach(const Tensor& self) { return flambeau::detach(self); }
+Tensor detach_copy(const Tensor& self) {
+  return clone(flambeau::detach(self), MemoryFormat::Contiguous);
+}
 Tensor positive(const Tensor& self) {
   check(self.dtype() != DType::Bool, "The `+` operator, on a bool tensor is not supported.");
   return self;
@@ -226,6 +233,29 @@ Tensor stack(const TensorList& tensors, int64_t dim) {
     parts.push_back(unsqueeze(tensors[i], d));
   }
   return cat(parts, d);
+}
+
+Tensor empty_permuted(const Dims& size, const Dims& physical_layout, std::optional<DType> dtype,
+                      std::optional<Device> device) {
+  check(size.size() == physical_layout.size(),
+        "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+        "len(size) = ",
+        size.size(), " is not equal to len(physical_layout) = ", physical_layout.size());
+  Dims strides(size.size(), 0);
+  std::vector<bool> seen(size.size(), false);
+  int64_t step = 1;
+  for (size_t i = size.size(); i-- > 0;) {
+    const int64_t d = physical_layout[i];
+    check(d >= 0 && d < int64_t(size.size()),
+          "Dimension out of range (expected to be between 0 and ", int64_t(size.size()) - 1,
+          ", but got ", d, " at index ", i,
+          "). NB: negative dims not currently supported; file an issue if you need it.");
+    check(!seen[size_t(d)], "Duplicate dim not allowed, got ", d, " twice");
+    seen[size_t(d)] = true;
+    strides[size_t(d)] = step;
+    step *= std::max<int64_t>(size[size_t(d)], 1);
+  }
+  return empty_strided(size, strides, dtype, device);
 }
 
 Tensor tile(const Tensor& self, const Dims& dims) {
@@ -311,7 +341,7 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
         "Padding length should be less than or equal to two times the input dimension but got "
         "padding length ",
         pad.size(), " and input of dimension ", self.dim());
-  if (mode == "constant") return _constant_pad(self, pad, value ? Scalar(*value) : Scalar(0));
+  if (mode == "constant") return constant_pad_nd(self, pad, value ? Scalar(*value) : Scalar(0));
   check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
   check<NotImplementedError>(mode == "reflect" || mode == "replicate" || mode == "circular",
                              "Unrecognised padding mode ", mode);

@@ -20,7 +20,7 @@ Tensor frame_window(const OptTensor& window, int64_t win_length, int64_t n_fft, 
   if (!window && win_length == n_fft) return Tensor();
   Tensor w = window ? *window : ones(Dims{win_length}, dtype, device);
   const int64_t left = (n_fft - win_length) / 2;
-  return win_length == n_fft ? w : _constant_pad(w, Dims{left, n_fft - win_length - left}, 0);
+  return win_length == n_fft ? w : constant_pad_nd(w, Dims{left, n_fft - win_length - left}, 0);
 }
 
 bool is_complex_window(const OptTensor& window) { return window && window->is_complex(); }
@@ -60,7 +60,7 @@ Tensor stft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_length
   check(!half || !complex, "Cannot have onesided output if window or input is complex");
   if (align_to_window.value_or(false)) {  // the first window, not its frame, begins the signal
     const int64_t left = (n_fft - win_length) / 2;
-    x = _constant_pad(x, Dims{left, n_fft - win_length - left}, 0);
+    x = constant_pad_nd(x, Dims{left, n_fft - win_length - left}, 0);
     n = x.size(1);
   }
   Tensor frames = unfold(x, 1, n_fft, hop);  // batch x frames x n_fft
@@ -123,7 +123,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_lengt
            "window overlap add min: 1: the windows leave points of the signal at zero");
   }
   y = y / envelope;
-  if (end > total) y = _constant_pad(y, Dims{0, end - total}, 0);
+  if (end > total) y = constant_pad_nd(y, Dims{0, end - total}, 0);
   return self.dim() == 2 ? squeeze_dim(y, 0) : y;
 }
 

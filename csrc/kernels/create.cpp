@@ -554,8 +554,13 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   return out;
 }
 
-Tensor _constant_pad(const Tensor& self, const Dims& pad, const Scalar& value) {
+Tensor constant_pad_nd(const Tensor& self, const Dims& pad, const Scalar& value) {
   Dims sizes = self.sizes();
+  check(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
+  check(int64_t(pad.size()) <= 2 * self.dim(),
+        "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+        "length is ",
+        pad.size(), " while the input has ", self.dim(), " dimensions.");
   Tensor source = self;
   Dims inner_start(size_t(self.dim()), 0);
   check(pad.size() % 2 == 0 && int64_t(pad.size()) <= self.dim() * 2,

@@ -4,15 +4,12 @@
 
 #include "dispatch/promotion.h"
 #include "kernels/checks.h"
+#include "kernels/index.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 #include "runtime/parallel.h"
 
 namespace flambeau::kernels {
-namespace {
-
-constexpr int64_t kGrain = 1 << 14;
-
 Tensor as_positions(const Tensor& index, const char* op) {
   check<IndexError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32 ||
                         index.dtype() == DType::Int16 || index.dtype() == DType::Int8 ||
@@ -21,36 +18,14 @@ Tensor as_positions(const Tensor& index, const char* op) {
   return cast_of(contiguous_of(index), DType::Int64);
 }
 
-// Positions in [0, n), negative ones wrapped when allowed.
-template <class E = IndexError>
-void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap) {
-  int64_t* p = index.data<int64_t>();
-  for (int64_t i = 0; i < index.numel(); i++) {
-    if (p[i] < (wrap ? -n : 0) || p[i] >= n)
-      fail<E>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
-              ", element ", i, " of index)");
-  }
-}
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
 
 template <class F>
 void by_dtype(DType t, F&& f) {
   visit(t, f);
 }
-
-// Shape as outer x n x inner around one dimension.
-struct Around {
-  int64_t outer = 1, n = 1, inner = 1;
-  Around(IntSpan sizes, int64_t dim) {
-    for (size_t d = 0; d < sizes.size(); d++) {
-      if (int64_t(d) < dim)
-        outer *= sizes[d];
-      else if (int64_t(d) == dim)
-        n = sizes[d];
-      else
-        inner *= sizes[d];
-    }
-  }
-};
 
 void check_index_1d(const Tensor& self, int64_t dim, const Tensor& index, const char* op) {
   check<IndexError>(index.dim() <= 1, op,
@@ -414,8 +389,6 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Op
 // ---- gather and scatter
 // --------------------------------------------------------------------------------------
 
-namespace {
-
 void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Tensor& index,
                          const Tensor* src) {
   check(is_integral(index.dtype()), op, "(): Expected dtype int32/int64 for index, got ",
@@ -439,31 +412,7 @@ void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Te
   }
 }
 
-// Over the rows (innermost dimension) [begin, end) of `index`, calls f(offset in a (strides without
-// `dim`), offset in b, linear position in index, index value).
-template <class F>
-void walk(const Tensor& index, int64_t begin, int64_t end, IntSpan a_strides, IntSpan b_strides,
-          int64_t d, F&& f) {
-  const size_t last = size_t(index.dim()) - 1;
-  const IntSpan sizes = index.sizes();
-  auto step = [&](IntSpan strides, size_t k) { return strides.empty() ? 0 : strides[k]; };
-  auto step_a = [&](size_t k) { return int64_t(k) == d ? 0 : a_strides[k]; };
-  const int64_t n = sizes[last], sa = step_a(last), sb = step(b_strides, last);
-  const int64_t* p = index.data<int64_t>();
-  for (int64_t row = begin; row < end; row++) {
-    int64_t a = 0, b = 0, rest = row;
-    for (size_t k = last; k-- > 0; rest /= sizes[k]) {
-      a += rest % sizes[k] * step_a(k);
-      b += rest % sizes[k] * step(b_strides, k);
-    }
-    for (int64_t j = 0, i = row * n; j < n; j++, i++) f(a + j * sa, b + j * sb, i, p[i]);
-  }
-}
-int64_t row_count(const Tensor& index) {
-  return index.numel() / std::max<int64_t>(index.sizes().back(), 1);
-}
-
-Tensor at_least_1d(const Tensor& t) { return t.dim() ? t : unsqueeze(t, 0); }
+namespace {
 
 template <class F>
 Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tensor& index,

@@ -42,9 +42,10 @@ from ._C import (
     strided,
     uint8,
 )
+from ._C import UntypedStorage as UntypedStorage
 from ._C import bool as bool
+from ._errors import FatalError, OutOfMemoryError
 from ._errors import LinAlgError as _LinAlgError
-from ._errors import OutOfMemoryError
 from ._factory import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from ._size import Size
 from ._version import __version__
@@ -66,12 +67,15 @@ from . import _tensor as _tensor  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
 from ._functional import *  # noqa: E402
+from ._legacy import TYPES as _TYPES  # noqa: E402
 from ._lowrank import *  # noqa: E402
+from ._switches import *  # noqa: E402
 from ._unique import unique, unique_consecutive  # noqa: E402
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 Tensor.unique, Tensor.unique_consecutive = unique, unique_consecutive
 Tensor.lu = _lowrank.lu
+globals().update(_TYPES)
 
 float = float32
 double = float64
@@ -90,8 +94,9 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random",
-    "serialization", "signal", "special", "storage", "testing", "types", "utils", "version",
+    "amp", "backends", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "overrides",
+    "random", "serialization", "signal", "special", "storage", "testing", "types", "utils",
+    "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",
@@ -101,6 +106,8 @@ _LAZY_NAMES = {
     "finfo": "_dtype_info",
     "iinfo": "_dtype_info",
     "autocast": "amp",
+    "DisableTorchFunction": "overrides",
+    "DisableTorchFunctionSubclass": "overrides",
     "gradient": "_statistics",
     "histogram": "_statistics",
     "histogramdd": "_statistics",
@@ -110,6 +117,19 @@ _LAZY_NAMES = {
     "grid_sampler_2d": "_sampling",
     "grid_sampler_3d": "_sampling",
 }
+for _module, _names in (
+    (
+        "nn.functional",
+        "bilinear channel_shuffle cosine_similarity native_channel_shuffle pairwise_distance pdist"
+        " pixel_shuffle pixel_unshuffle",
+    ),
+    (
+        "nn._functional_raw",
+        "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss norm_except_dim"
+        " poisson_nll_loss triplet_margin_loss",
+    ),
+):
+    _LAZY_NAMES.update(dict.fromkeys(_names.split(), _module))
 
 
 def __getattr__(name):

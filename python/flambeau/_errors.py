@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 
+class FatalError(Exception):
+    """An error after which the process should end."""
+
+
 class LinAlgError(RuntimeError):
     """A matrix has no decomposition or inverse of the kind asked for."""
 

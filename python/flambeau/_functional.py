@@ -17,12 +17,19 @@ __all__ = [
     "cartesian_prod",
     "detach_",
     "embedding_renorm_",
+    "from_file",
     "get_default_device",
+    "get_device",
     "get_rng_state",
     "initial_seed",
     "is_complex",
+    "is_conj",
     "is_floating_point",
+    "is_inference",
+    "is_neg",
     "is_nonzero",
+    "is_same_size",
+    "is_signed",
     "is_storage",
     "is_tensor",
     "manual_seed",
@@ -33,6 +40,7 @@ __all__ = [
     "set_default_device",
     "set_flush_denormal",
     "set_rng_state",
+    "to_dlpack",
     "typename",
     "use_deterministic_algorithms",
 ]
@@ -103,6 +111,59 @@ def embedding_renorm_(input, indices, max_norm, norm_type):
     norms = rows.norm(norm_type, 1, keepdim=True)
     factor = ops.where(norms > max_norm, max_norm / (norms + 1e-7), ops.ones_like(norms))
     return input.index_copy_(0, indices.long(), rows * factor)
+
+
+def _asks(name):
+    """The function form of a method without arguments."""
+
+    def function(input):
+        return getattr(input, name)()
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``input.{name}()``."
+    return function
+
+
+get_device, is_conj, is_inference, is_neg, is_signed = map(
+    _asks, ("get_device", "is_conj", "is_inference", "is_neg", "is_signed")
+)
+
+
+def is_same_size(input, other):
+    """Whether both have one shape."""
+    return input.shape == other.shape
+
+
+def to_dlpack(tensor):
+    """A DLPack capsule that shares the tensor's memory."""
+    return tensor.__dlpack__()
+
+
+def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None,
+              pin_memory=False, requires_grad=False):  # fmt: skip
+    """A 1-d tensor of ``size`` elements in a file that is mapped into memory.
+
+    Args: with ``shared`` the file is made or grown as needed, and changes of the tensor reach it.
+    """
+    import mmap
+    import os
+
+    dtype = _C.get_default_dtype() if dtype is None else dtype
+    count = size * dtype.itemsize
+    with open(filename, "a+b" if shared else "rb") as file:
+        have = os.fstat(file.fileno()).st_size
+        if have < count and not shared:
+            raise RuntimeError(
+                f"from_file: {filename!r} has {have} bytes, {size} elements of {dtype} need {count}"
+            )
+        if count == 0:
+            return ops.empty((0,), dtype=dtype)
+        if have < count:
+            file.truncate(count)
+        access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+        memory = mmap.mmap(file.fileno(), count, access=access)
+    out = _C._from_buffer(memoryview(memory)).view(dtype)
+    return out.requires_grad_(True) if requires_grad else out
 
 
 def numel(input):

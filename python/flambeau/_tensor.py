@@ -152,7 +152,7 @@ def type(self, dtype=None, non_blocking=False, **kwargs):
         if dtype not in names:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = names[dtype]
-    return self.to(dtype)
+    return self.to(getattr(dtype, "dtype", dtype))
 
 
 _LEGACY_NAMES = {

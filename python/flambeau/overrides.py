@@ -6,6 +6,21 @@ from . import _C
 from ._C import Tensor
 
 
+class DisableTorchFunctionSubclass:
+    """Context manager: subclasses' overrides are not asked."""
+
+    def __enter__(self):
+        self._before = _C._set_torch_function_enabled(False)
+
+    def __exit__(self, *exc):
+        _C._set_torch_function_enabled(self._before)
+        return False
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Context manager: neither subclasses nor modes are asked."""
+
+
 def has_torch_function(relevant_args):
     """Whether one of the arguments overrides operators."""
     return any(_C._has_torch_function(a) for a in relevant_args)
@@ -47,6 +62,8 @@ def is_tensor_like(inp):
 
 
 __all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",

@@ -63,7 +63,7 @@ def elements(spec, dtype, rng):
 
 
 def tensor_of(spec, dtype, rng):
-    kind = "int64" if spec.integers and dtype != "bool" else dtype
+    kind = "int64" if spec.positions or (spec.integers and dtype != "bool") else dtype
     array = numpy.asarray(elements(spec, kind, rng))
     return flambeau.tensor(array.tolist()).reshape(spec.shape).to(getattr(flambeau, kind))
 
@@ -326,7 +326,7 @@ def strided(t):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int64"])
-@each([name for name in STABLE if name not in ("as_strided", "as_strided_copy")])
+@each([name for name in STABLE if not name.startswith("as_strided")])
 def test_strides_do_not_matter(name, dtype):
     op = OPS[name]
     for index, call, result in working_calls(op, dtype):

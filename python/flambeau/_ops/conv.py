@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .samples import T
-from .table import composite, native, op
+from .table import composite, decomp, native, op
 
 GEOMETRY = "int[] stride, int[] padding, int[] dilation, int groups"
 
@@ -80,3 +80,14 @@ for _n in (1, 2, 3):
         alias=f"nn.functional.conv_transpose{_n}d",
         doc=f"Transpose of the {_n}-d convolution: upsampling with ``weight``.",
     )
+op(
+    "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+    kernel=decomp(
+        "permute(conv1d(permute(self, (1, 2, 0)), permute(weight, (2, 1, 0)), bias, (1,), (pad,), (1,), 1),"
+        " (2, 0, 1))"
+    ),
+    samples=[(T(5, 2, 3), T(2, 3, 4), T(4), 1)],
+    forms="function",
+    alias="nn.functional.conv_tbc",
+    doc="1-d convolution of sequences laid out as time, batch, channels; ``weight`` is (width, in, out).",
+)

@@ -29,6 +29,12 @@ op(
     doc="Uninitialised tensor.",
 )
 op(
+    f"empty_permuted(int[] size, int[] physical_layout, {FACTORY}) -> Tensor",
+    kernel=composite,
+    forms="function",
+    doc="Uninitialised dense tensor; ``physical_layout`` names its dimensions from the outermost in memory.",
+)
+op(
     f"empty_strided(int[] size, int[] stride, {FACTORY}) -> Tensor",
     kernel=native,
     example="""
@@ -506,12 +512,12 @@ op(
     doc="Borders added (or cut) from the last dimension on.",
 )
 op(
-    "_constant_pad(Tensor self, int[] pad, Scalar value) -> Tensor",
+    "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
     kernel=native,
-    node="ConstantPadNdBackward0",
-    grad={"self": "_constant_pad(grad, negated(pad), 0)"},
-    forms="",
-    tags="internal",
+    grad={"self": "constant_pad_nd(grad, negated(pad), 0)"},
+    samples=[(T(2, 3), (1, 2), 2), (T(2, 3, 4), (1, 0, -1, 2))],
+    forms="function",
+    doc="Borders of one value added (or cut, where negative) from the last dimension on.",
 )
 op(
     "result_type(Operand tensor1, Operand tensor2) -> dtype",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .samples import T
+from .samples import T, at
 from .table import decomp, native, op
 
 FM = "function method"
@@ -205,6 +205,13 @@ op(
     doc="Positions of the elements that are not zero, one row each.",
 )
 op(
+    "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
+    kernel=native,
+    samples=[(T(2, 3), 4), (T(2, 3), 8, 7)],
+    forms=FM + " out",
+    doc="The first ``size`` rows of `nonzero`; rows of ``fill_value`` where there are fewer.",
+)
+op(
     "argwhere(Tensor self) -> Tensor",
     kernel=decomp("nonzero(self)"),
     doc="Positions of the elements that are not zero, one row each.",
@@ -226,6 +233,21 @@ op(
     """,
     forms=FM + " out",
     doc="Elements by position in the flattened tensor.",
+)
+op(
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+    kernel=native,
+    grad={
+        "self": "grad if accumulate else put(grad, index, zeros(source.shape, self.dtype, None), False)",
+        "source": "reshape(take(grad, index), source.shape)",
+    },
+    samples=[
+        (T(2, 3), at(2, n=2), T(2), True),
+        (T(6), at(1, n=6), T(1)),
+        (T(), at(1, n=1), T(1)),
+    ],
+    forms=FMI,
+    doc="Elements of ``source`` put at (or added to) positions of the flattened tensor.",
 )
 op(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
@@ -291,6 +313,17 @@ op(
                 [0., 1.]])
     """,
     forms=FM,
+)
+op(
+    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    kernel=native,
+    grad={
+        "self": "as_strided_scatter_self_grad(grad, self, size, stride, storage_offset)",
+        "src": "as_strided_scatter_src_grad(grad, self, size, stride, storage_offset)",
+    },
+    samples=[(T(6), T(2, 2), (2, 2), (2, 1)), (T(2, 3), T(2), (2,), (2,), 1)],
+    forms=FM,
+    doc="A copy in which ``src`` replaces what ``as_strided`` would show.",
 )
 op(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",

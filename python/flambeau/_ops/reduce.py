@@ -284,6 +284,24 @@ op(
     forms=FMO,
 )
 op(
+    "frobenius_norm(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
+    kernel=decomp("linalg_vector_norm(self, 2, dim, keepdim, None)"),
+    samples=[(T(2, 3), (0, 1)), (T(2, 3), (1,), True)],
+    forms="function out",
+    doc="2-norm of the elements along dimensions; `linalg.vector_norm` is the newer name.",
+)
+op(
+    "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+    kernel=decomp('linalg_matrix_norm_str_ord(self, "nuc", (-2, -1), keepdim, None)'),
+    forms="function out",
+    doc="Sum of singular values of matrices; `linalg.matrix_norm` is the newer name.",
+)
+op(
+    "nuclear_norm.dim(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
+    kernel=decomp('linalg_matrix_norm_str_ord(self, "nuc", dim, keepdim, None)'),
+    forms="function out",
+)
+op(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     kernel=decomp("linalg_vector_norm(self - other, p, None, False, None)"),
     node="DistBackward0",

@@ -1,7 +1,7 @@
 """Sample calls of table entries. A sample is a tuple of argument specifications, built by the tests:
 
-``T(shape, low, high)`` a tensor of that shape with elements in [low, high); anything else stands for
-itself. Shapes stay tiny: every sample runs for many dtypes, forms and orders of derivative.
+``T(shape, low, high)`` a tensor of that shape with elements in [low, high), ``at(shape, n)`` one of
+positions in [0, n), int64 whatever the dtype of the others; anything else stands for itself. Shapes stay tiny: every sample runs for many dtypes, forms and orders of derivative.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ class T:
     def __init__(self, *shape, low=-3.0, high=3.0, integers=False, nonzero=False):
         self.shape, self.low, self.high = shape, low, high
         self.integers, self.nonzero = integers, nonzero
+        self.positions = False
 
     def __repr__(self):
         return f"T{self.shape}"
+
+
+def at(*shape, n):
+    """Positions in a dimension of size n."""
+    spec = T(*shape, low=0, high=n - 1, integers=True)
+    spec.positions = True
+    return spec
 
 
 def unary(low=-3.0, high=3.0, integers=False):

@@ -53,7 +53,7 @@ op(
 op(
     "unflatten(Tensor self, int dim, int[] sizes) -> Tensor",
     kernel=composite,
-    samples=[(T(2, 6), 1, (2, 3))],
+    samples=[(T(2, 6), 1, (2, 3)), (T(2, 6), -1, (3, -1))],
     forms=FM,
     doc="A dimension split into several; one of the sizes may be -1.",
 )
@@ -191,6 +191,13 @@ op(
     "narrow.Tensor(Tensor self, int dim, Tensor start, int length) -> Tensor",
     kernel=composite,
     forms=FM,
+)
+op(
+    "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
+    kernel=composite,
+    samples=[(T(5, 3), 0, 1, 2), (T(5, 3), -1, -2, 2)],
+    forms=FM + " out",
+    doc="``narrow`` as a copy.",
 )
 op(
     "unbind(Tensor self, int dim=0) -> Tensor[]",
@@ -431,6 +438,20 @@ op(
     forms=FM,
     samples=[(T(2, 3),)],
     doc="The tensor itself.",
+)
+op(
+    "unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]",
+    kernel=decomp("split(self, split_size, dim)"),
+    samples=[(T(5, 2), 2)],
+    forms=FM,
+    doc="As `split`.",
+)
+op(
+    "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+    kernel=decomp("_split(self, split_sizes, dim)"),
+    samples=[(T(5, 2), (1, 4))],
+    forms=FM,
+    doc="As `split_with_sizes`.",
 )
 op(
     "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",

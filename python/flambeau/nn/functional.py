@@ -118,7 +118,7 @@ from ._functional_vision import (
 )
 
 _OPERATORS = (
-    "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+    "linear conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d "
     "relu_ threshold_ hardtanh_ elu_ selu_ celu_ leaky_relu_ rrelu_ "
     "gelu prelu softplus softshrink hardshrink one_hot"
 ).split()
