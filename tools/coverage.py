@@ -65,7 +65,8 @@ LATER = {
         MultiheadAttention|multi_head_attention_forward""",
 }
 LATER_AT_ROOT = {
-    "removed by PyTorch, which only raises an error": r"symeig|eig|lstsq|solve|matrix_rank|reinforce",
+    "removed by PyTorch, which only raises an error": r"symeig|eig|lstsq|solve|matrix_rank"
+    r"|reinforce",
     "compiler": r"cond",
     "named tensors and functional dimensions": r"index",
 }
@@ -123,7 +124,8 @@ def coverage():
         except ImportError:
             module = None
         present = [n for n in names if module is not None and hasattr(module, n)]
-        later, missing = {}, []
+        later: dict[str, list[str]] = {}
+        missing: list[str] = []
         for name in sorted(set(names) - set(present)):
             why = reason(space, name)
             if why:
@@ -139,7 +141,8 @@ def page():
     lines = [
         "# API coverage",
         "",
-        f"Public names of PyTorch {version} that exist here; `python tools/coverage.py` writes this page.",
+        f"Public names of PyTorch {version} that exist here. "
+        "`python tools/coverage.py` writes this page.",
         "",
         "| namespace | names | present | missing | of a later stage | present of this stage |",
         "|---|---:|---:|---:|---:|---:|",

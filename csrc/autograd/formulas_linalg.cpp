@@ -60,10 +60,6 @@ void check_gauge(const char* op, const Tensor& imaginary, const Tensor& scale) {
 
 }  // namespace
 
-Tensor no_derivative(const std::string& op, const Tensor&) {
-  fail("the derivative for '", op, "' is not implemented.");
-}
-
 // ---- Cholesky
 
 Tensor cholesky_grad(const Tensor& grad, const Tensor& factor, bool upper) {

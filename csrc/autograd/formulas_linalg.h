@@ -17,7 +17,6 @@ Tensor euclidean_grad(const Tensor& grad, const Tensor& x1, const Tensor& x2,
 
 // ---- factorisations: gradients of the factors -> gradient of the matrix. Undefined gradients are
 // zero. References are in formulas_linalg.cpp.
-Tensor no_derivative(const std::string& op, const Tensor& self);  // fails
 Tensor cholesky_grad(const Tensor& grad, const Tensor& factor, bool upper);
 Tensor cholesky_inverse_grad(const Tensor& grad, const Tensor& factor, const Tensor& inverse,
                              bool upper);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _C
 
 __all__ = [
@@ -33,7 +35,7 @@ __all__ = [
     "set_warn_always",
 ]
 
-_state = {
+_state: dict[str, Any] = {
     "anomaly": False,
     "anomaly_nan": True,
     "autocast_cache": True,

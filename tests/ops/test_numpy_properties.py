@@ -1,4 +1,4 @@
-"""Random calls beside NumPy: broadcasting, promotion, indexing and reductions agree in every case."""
+"""Random calls beside NumPy: broadcasting, promotion, indexing and reductions agree always."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def index_of(shape, r):
             continue
         if kind == "ellipsis" and reach is None:
             parts.append(Ellipsis)
-            # at least one dimension: PyTorch takes index arrays on both sides of none for neighbours
+            # at least one dimension: PyTorch sees index arrays on both sides of none as such
             dim += r.randint(1, len(shape) - dim)
             reach = len(shape) - dim
             continue

@@ -1,4 +1,4 @@
-"""Reductions at positions: scatter_reduce, index_reduce, segment_reduce, put, and copies of views."""
+"""Reductions at positions: scatter_reduce, index_reduce, segment_reduce, put; copies of views."""
 
 from __future__ import annotations
 

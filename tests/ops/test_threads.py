@@ -27,7 +27,7 @@ MOST = 1 << 22  # elements of a result
 
 
 def grown(value, factor, lead):
-    """The specification with larger sizes; of `lead` dimensions the first one only, if that is set."""
+    """The specification with larger sizes; only the first of `lead` dimensions if that is set."""
     if isinstance(value, list):
         return [grown(v, factor, lead) for v in value]
     if not isinstance(value, T) or lead and len(value.shape) != lead:

@@ -1,4 +1,4 @@
-"""docs/api_coverage.md: what it says exists still does, and the tool that writes it knows every name."""
+"""docs/api_coverage.md: what it says exists still does; its tool knows every name."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ def all_dims(dim, ndim):
         span = max(ndim, 1)
         if not -span <= d < span:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {d})"
+                f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], "
+                f"but got {d})"
             )
         if d % span in found:
             raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
@@ -45,8 +46,8 @@ def full_mask(input, mask):
     """The mask as a bool tensor of the input's shape."""
     if mask.dim() > input.dim():
         raise IndexError(
-            "masked: expected broadcastable mask (got mask dimensionality higher than of the input):"
-            f" {mask.dim()} and {input.dim()}"
+            "masked: expected broadcastable mask (got mask dimensionality higher than of the "
+            f"input): {mask.dim()} and {input.dim()}"
         )
     return mask.to(flambeau.bool).expand(input.shape)
 
