@@ -13,7 +13,7 @@ namespace {
 struct NotTwiceDifferentiable final : Node {
   const char* message;
   explicit NotTwiceDifferentiable(const char* m) : message(m) {}
-  const char* name() const override { return "Error"; }
+  const char* own_name() const override { return "torch::autograd::Error"; }
   Grads apply(Grads) override { fail<Error>(message); }
 };
 

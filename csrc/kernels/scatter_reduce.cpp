@@ -87,11 +87,12 @@ void reduce_at(const Tensor& into, int64_t d, const Tensor& at, const Tensor& sr
         walk(at, 0, row_count(at), into.strides(), IntSpan(), d,
              [&](int64_t a, int64_t, int64_t, int64_t i) { to[a + i * step] = identity<E>(r); });
       with_reduction(r, [&](auto which) {
-        walk(at, 0, row_count(at), into.strides(), src.strides(), d, [&](int64_t a, int64_t b, int64_t, int64_t i) {
-          const int64_t k = a + i * step;
-          to[k] = combine<which()>(to[k], from[b]);
-          if constexpr (which() == Reduce::Mean) counts[size_t(k)]++;
-        });
+        walk(at, 0, row_count(at), into.strides(), src.strides(), d,
+             [&](int64_t a, int64_t b, int64_t, int64_t i) {
+               const int64_t k = a + i * step;
+               to[k] = combine<which()>(to[k], from[b]);
+               if constexpr (which() == Reduce::Mean) counts[size_t(k)]++;
+             });
       });
       for (size_t k = 0; k < counts.size(); k++)
         if (counts[k] > 1) to[k] = divided(to[k], counts[k]);

@@ -86,6 +86,7 @@ op(
         "permute(conv1d(permute(self, (1, 2, 0)), permute(weight, (2, 1, 0)), bias, (1,), (pad,), (1,), 1),"
         " (2, 0, 1))"
     ),
+    node="ConvTbcBackward0",
     samples=[(T(5, 2, 3), T(2, 3, 4), T(4), 1)],
     forms="function",
     alias="nn.functional.conv_tbc",

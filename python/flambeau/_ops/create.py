@@ -31,6 +31,10 @@ op(
 op(
     f"empty_permuted(int[] size, int[] physical_layout, {FACTORY}) -> Tensor",
     kernel=composite,
+    example="""
+        >>> flambeau.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
+        (3, 1, 6)
+    """,
     forms="function",
     doc="Uninitialised dense tensor; ``physical_layout`` names its dimensions from the outermost in memory.",
 )

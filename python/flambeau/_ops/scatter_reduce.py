@@ -37,6 +37,7 @@ op(
 op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
     kernel=composite,
+    node="SegmentReduceBackward0",
     forms="function",
     doc="""Each segment of a dimension reduced to one entry by "sum", "mean", "max", "min" or "prod".
 The segments follow each other: ``lengths`` or ``offsets`` say where they end, along their last dimension.""",

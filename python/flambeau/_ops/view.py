@@ -195,6 +195,7 @@ op(
 op(
     "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
     kernel=composite,
+    node="NarrowCopyBackward0",
     samples=[(T(5, 3), 0, 1, 2), (T(5, 3), -1, -2, 2)],
     forms=FM + " out",
     doc="``narrow`` as a copy.",
@@ -442,16 +443,18 @@ op(
 op(
     "unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]",
     kernel=decomp("split(self, split_size, dim)"),
+    node="UnsafeSplitBackward0",
     samples=[(T(5, 2), 2)],
     forms=FM,
-    doc="As `split`.",
+    doc="Same as `split`; the parts do not count as views of one tensor in PyTorch.",
 )
 op(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
     kernel=decomp("_split(self, split_sizes, dim)"),
+    node="UnsafeSplitWithSizesBackward0",
     samples=[(T(5, 2), (1, 4))],
     forms=FM,
-    doc="As `split_with_sizes`.",
+    doc="Same as `split_with_sizes`; the parts do not count as views of one tensor in PyTorch.",
 )
 op(
     "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import view as _view
+from .samples import T
 from .table import OPS, composite, decomp, op
 
 COPIED = (
@@ -17,9 +18,12 @@ for _op in [
     _head, _arguments = _op.schema.split("(", 1)
     _source = SHOWN_BY.get(_op.name, _op.name)
     _one = _op.returns == ["Tensor"]
+    _number = sum(o.base == _op.base + "_copy" for o in OPS.values())
+    _node = _op.base.title().replace("_", "")
     op(
         f"{_head.replace(_op.base, _op.base + '_copy', 1)}({_arguments}",
         kernel=decomp(f"copied({_source}({', '.join(a.name for a in _op.args)}))"),
+        node=f"{_node}Backward{_number}_copy",
         samples=_op.samples,
         forms="function out" if _one else "function",
         doc=f"What ``{_op.base}`` shows, as a copy.",
@@ -28,6 +32,7 @@ for _op in [
 op(
     "detach_copy(Tensor self) -> Tensor",
     kernel=composite,
+    samples=[(T(2, 3),)],
     forms="function out",
     doc="A copy outside of the graph.",
 )
