@@ -135,7 +135,9 @@ Tensor interleaved(const Tensor& self, int64_t repeats, std::optional<int64_t> d
   int64_t d = wrap_dim(dim.value_or(0), x.dim());
   Dims spread = x.sizes(), merged = x.sizes();
   spread.insert(size_t(d) + 1, repeats);
-  merged[size_t(d)] *= repeats;
+  check(!__builtin_mul_overflow(merged[size_t(d)], repeats, &merged[size_t(d)]),
+        "Storage size calculation overflowed: repeat_interleave of shape ", x.sizes(), " by ",
+        repeats);
   return reshape(clone(expand(unsqueeze(x, d + 1), spread, false), MemoryFormat::Contiguous),
                  merged);
 }

@@ -94,7 +94,7 @@ Tensor round_to(const Tensor& self, int64_t decimals) {
   if (decimals == 0) return round(self);
   check<NotImplementedError>(self.is_floating(), "\"round_cpu\" not implemented for '",
                              info(self.dtype()).name, "'");
-  double scale = std::pow(10.0, double(std::abs(decimals)));
+  double scale = std::pow(10.0, std::abs(double(decimals)));
   return decimals > 0 ? round(self * scale) / scale : round(self / scale) * scale;
 }
 

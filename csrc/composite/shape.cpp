@@ -351,6 +351,9 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
     int64_t left = pad[2 * i], right = pad[2 * i + 1], d = self.dim() - 1 - int64_t(i),
             n = self.sizes()[size_t(d)];
     if (left == 0 && right == 0) continue;
+    for (int64_t side : {left, right})
+      check(side > -(int64_t(1) << 60) && side < (int64_t(1) << 60),
+            "pad: padding out of range: ", pad);
     if (mode == "reflect")
       check(
           left < n && right < n,

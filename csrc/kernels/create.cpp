@@ -254,7 +254,7 @@ Tensor triangle(int64_t rows, int64_t cols, int64_t offset, bool lower, std::opt
   auto last = [&](int64_t i) {
     return lower ? std::clamp(i + offset + 1, int64_t(0), cols) : cols;
   };
-  check(rows < (int64_t(1) << 40) && std::abs(offset) < (int64_t(1) << 60),
+  check(rows < (int64_t(1) << 40) && offset > -(int64_t(1) << 60) && offset < (int64_t(1) << 60),
         "tri_indices: too many rows, or offset too large: ", rows, ", ", offset);
   // only rows [begin, end) have entries; rows [full, stop) of them have all columns
   const int64_t begin = lower ? std::clamp(-offset, int64_t(0), rows) : 0,
@@ -268,7 +268,7 @@ Tensor triangle(int64_t rows, int64_t cols, int64_t offset, bool lower, std::opt
   const int64_t n = between(begin, full) + (stop - full) * cols + between(stop, end);
   Tensor out = flambeau::empty(Dims{2, n}, DType::Int64);
   int64_t* r = out.data<int64_t>();
-  for (int64_t i = begin, k = 0; i < end; i++)
+  for (int64_t i = begin, k = 0; k < n; i++)
     for (int64_t j = first(i); j < last(i); j++, k++) {
       r[k] = i;
       r[n + k] = j;
@@ -438,7 +438,10 @@ Tensor repeat(const Tensor& self, const Dims& repeats) {
     check(repeats[i] >= 0, "Trying to create tensor with negative dimension ", repeats[i], ": ",
           repeats);
     int64_t n = i < lead ? 1 : self.sizes()[i - lead];
-    sizes.push_back(n * repeats[i]);
+    int64_t size;
+    check(!__builtin_mul_overflow(n, repeats[i], &size),
+          "Storage size calculation overflowed: repeat of shape ", self.sizes(), " by ", repeats);
+    sizes.push_back(size);
     grid_sizes.push_back(repeats[i]);
     grid_sizes.push_back(n);
     source_sizes.push_back(repeats[i]);
@@ -543,6 +546,8 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   int64_t a = wrap_dim(dim1, n), b = wrap_dim(dim2, n);
   check(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   check(self.dim() > 0, "diag_embed: expected at least one dimension");
+  check(offset > -(int64_t(1) << 60) && offset < (int64_t(1) << 60),
+        "diag_embed: offset out of range: ", offset);
   int64_t length = self.sizes().back() + std::abs(offset);
   Dims sizes = self.sizes();
   sizes.pop_back();

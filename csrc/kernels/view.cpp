@@ -249,7 +249,9 @@ TensorList _split(const Tensor& self, const Dims& sizes, int64_t dim) {
         s >= 0,
         "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
         sizes);
-    total += s;
+    // a sum past the size stays past it: no overflow
+    total = s > self.sizes()[d] - total ? self.sizes()[d] + 1 : total + s;
+    if (total > self.sizes()[d]) break;
   }
   check(total == self.sizes()[d], "split_with_sizes expects split_sizes to sum exactly to ",
         self.sizes()[d], " (input tensor's size at dimension ", d,

@@ -293,6 +293,10 @@ op(
 op(
     "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
     kernel=decomp('linalg_matrix_norm_str_ord(self, "nuc", (-2, -1), keepdim, None)'),
+    example="""
+        >>> flambeau.nuclear_norm(flambeau.tensor([[3.0, 0.0], [0.0, -4.0]]))
+        tensor(7.)
+    """,
     forms="function out",
     doc="Sum of singular values of matrices; `linalg.matrix_norm` is the newer name.",
 )

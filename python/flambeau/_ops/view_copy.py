@@ -25,6 +25,9 @@ for _op in [
         kernel=decomp(f"copied({_source}({', '.join(a.name for a in _op.args)}))"),
         node=f"{_node}Backward{_number}_copy",
         samples=_op.samples,
+        example=_op.example.replace(f"flambeau.{_op.base}(", f"flambeau.{_op.base}_copy(")
+        if f"flambeau.{_op.base}(" in _op.example
+        else "",
         forms="function out" if _one else "function",
         doc=f"What ``{_op.base}`` shows, as a copy.",
     )
