@@ -118,30 +118,46 @@ Tensor isin_Scalar_Tensor(const Scalar& element, const Tensor& test_elements, bo
 // ---- combinations
 // ------------------------------------------------------------------------------------------
 
+namespace {
+
+int64_t number_of_choices(int64_t n, int64_t r, bool with_replacement) {
+  if (n == 0) return 0;
+  const int64_t from = with_replacement ? n + r - 1 : n;
+  if (r > from) return 0;
+  const int64_t k = std::min(r, from - r);
+  double estimate = 1;
+  int64_t count = 1;
+  for (int64_t i = 1; i <= k; i++) {
+    estimate *= double(from - k + i) / double(i);
+    check(estimate * double(r) < 0x1p53, "combinations: there are too many choices of ", r,
+          " from ", n, " elements to hold them");
+    count = count * (from - k + i) / i;
+  }
+  return count;
+}
+
+}  // namespace
+
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   check(self.dim() == 1, "Expect a 1D vector, but got shape ", self.sizes());
   check(r >= 0, "Expect a non-negative number, but got ", r);
   if (r == 0) return flambeau::empty(Dims{0}, self.dtype(), self.device());
-  const int64_t n = self.numel();
+  const int64_t n = self.numel(), count = number_of_choices(n, r, with_replacement);
+  Tensor at = flambeau::empty(Dims{count * r}, DType::Int64, self.device());
+  if (at.is_meta() || count == 0) return reshape(index_select(self, 0, at), Dims{count, r});
   // places rise along a row (or stay, with replacement); rows are in lexicographic order
-  std::vector<int64_t> rows, row(static_cast<size_t>(r));
+  std::vector<int64_t> row(static_cast<size_t>(r));
   const int64_t step = with_replacement ? 0 : 1;
   for (int64_t i = 0; i < r; i++) row[size_t(i)] = i * step;
-  bool more = n > 0 && (with_replacement || r <= n);
-  while (more) {
-    rows.insert(rows.end(), row.begin(), row.end());
+  for (int64_t* to = at.data<int64_t>();; to += r) {
+    std::copy(row.begin(), row.end(), to);
     int64_t i = r - 1;
     while (i >= 0 && row[size_t(i)] == n - 1 - (r - 1 - i) * step) i--;
-    more = i >= 0;
-    if (more) {
-      row[size_t(i)]++;
-      for (int64_t k = i + 1; k < r; k++) row[size_t(k)] = row[size_t(k - 1)] + step;
-    }
+    if (i < 0) break;
+    row[size_t(i)]++;
+    for (int64_t k = i + 1; k < r; k++) row[size_t(k)] = row[size_t(k - 1)] + step;
   }
-  const int64_t count = int64_t(rows.size());
-  Tensor at = flambeau::empty(Dims{count}, DType::Int64, self.device());
-  if (!at.is_meta()) std::copy(rows.begin(), rows.end(), at.data<int64_t>());
-  return reshape(index_select(self, 0, at), Dims{count / r, r});
+  return reshape(index_select(self, 0, at), Dims{count, r});
 }
 
 // ---- renormalisation

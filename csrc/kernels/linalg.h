@@ -1,6 +1,8 @@
 // What the LAPACK kernels share: matrices laid out by columns, loops over the batch, argument
 // checks, and LAPACK's routines as overloads of the element type.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <complex>
 
 #define lapack_complex_float std::complex<float>
@@ -37,6 +39,19 @@ void each_matrix(int64_t count, double flops, F&& f) {
   parallel_for(count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) f(i);
   });
+}
+
+template <class T>
+bool all_finite(const T* p, int64_t n) {
+  return std::all_of(
+      p, p + n, [](T v) { return std::isfinite(std::real(v)) && std::isfinite(std::imag(v)); });
+}
+// Of one triangle of an n x n matrix that lies column by column.
+template <class T>
+bool triangle_finite(const T* p, int64_t n, bool lower) {
+  for (int64_t j = 0; j < n; j++)
+    if (!(lower ? all_finite(p + j * n + j, n - j) : all_finite(p + j * n, j + 1))) return false;
+  return true;
 }
 inline double cube(int64_t n) { return double(n) * double(n) * double(n); }
 

@@ -254,6 +254,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, cons
       each_matrix(
           product(batch), 4.0 * double(m) * double(n) * double(std::min(m, n)), [&](int64_t i) {
             lapack_int found = 0;
+            if (has_values && !all_finite(matrix_at<T>(a, i), m * n)) {  // it may never return
+              info.data<int32_t>()[i] = -1;
+              return;
+            }
             info.data<int32_t>()[i] = no_usage_error(
                 "gels",
                 least_squares<T>(d, to_int(m), to_int(n), to_int(columns), matrix_at<T>(a, i),

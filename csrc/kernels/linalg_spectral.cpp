@@ -57,12 +57,15 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
     const char job = !compute_uv ? 'N' : full_matrices ? 'A' : 'S';
     each_matrix(product(batch), 10.0 * double(m) * double(n) * double(k), [&](int64_t i) {
       T none(0);
+      if (!all_finite(matrix_at<T>(a, i), m * n)) {  // LAPACK may never return
+        info.data<int32_t>()[i] = -1;
+        return;
+      }
       const lapack_int code = gesdd<T>(
           job, to_int(m), to_int(n), matrix_at<T>(a, i), to_int(m), s.data<Real<T>>() + i * k,
           compute_uv ? matrix_at<T>(u, i) : &none, to_int(compute_uv ? m : 1),
           compute_uv ? matrix_at<T>(vh, i) : &none, to_int(compute_uv ? rows : 1));
-      // the code of the matrix argument: it holds NaN
-      info.data<int32_t>()[i] = code == -4 || code == -5 ? -1 : no_usage_error("gesdd", code);
+      info.data<int32_t>()[i] = no_usage_error("gesdd", code);
     });
   });
   check_info("linalg.svd", info, Failure::Svd);
@@ -85,12 +88,13 @@ std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, const std::string& UPLO
     using T = typename decltype(tag)::type;
     if (A.numel() == 0) return;
     each_matrix(product(batch), 9 * cube(n), [&](int64_t i) {
+      if (!triangle_finite(matrix_at<T>(vectors, i), n, triangle == 'L')) {
+        info.data<int32_t>()[i] = 1;
+        return;
+      }
       info.data<int32_t>()[i] = no_usage_error(
           "syevd", syevd<T>(compute_v ? 'V' : 'N', triangle, to_int(n), matrix_at<T>(vectors, i),
                             to_int(n), values.data<Real<T>>() + i * n));
-      // NaN: LAPACK may return without noticing
-      if (!std::isfinite(values.data<Real<T>>()[i * n]) && info.data<int32_t>()[i] == 0)
-        info.data<int32_t>()[i] = 1;
     });
   });
   check_info("linalg.eigh", info, Failure::Eigen);

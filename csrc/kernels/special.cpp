@@ -8,6 +8,7 @@ namespace flambeau::kernels {
 
 Tensor mvlgamma(const Tensor& self, int64_t p) {
   check(p >= 1, "p has to be greater than or equal to 1");
+  check(p <= 1 << 20, "mvlgamma: p = ", p, " is more than the 1,048,576 terms that are added up");
   check<NotImplementedError>(!self.is_complex(), "\"mvlgamma\" not implemented for '",
                              info(self.dtype()).name, "'");
   // One term after the other, in double for floats of less: p values of lgamma are added.

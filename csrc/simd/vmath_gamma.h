@@ -15,7 +15,7 @@ FLAMBEAU_INLINE double zeta_positive(double s, double q) {
     sum += term;
     a += 1;
     term = pow(a, -s);
-    if (term < 0x1p-60 * sum) return sum + term;
+    if (!(term > 0x1p-60 * sum)) return sum + term;  // also when all terms vanish
   }
   constexpr double bernoulli[] = {// B2j / (2j)!
                                   1. / 12,
