@@ -36,7 +36,7 @@ LATER = {
         AggregationType|AVG|SUM|BufferDict|ModuleDict|ParameterDict|DeserializationStorageContext
         SerializationStorageContext|PyTorchFile\w+|Throughput\w+|Benchmark\w+|fork|wait|import_ir_module\w*
         merge_type_\w+|parse_\w+|unify_type_list|AwaitType|Tag|boolean_dispatch|BroadcastingList\d|InferredType
-        DispatchKey(Set)?|ExcludeDispatchKeyGuard|PRIVATE_OPS|USE_\w+|get_file_path
+        DispatchKey(Set)?|ExcludeDispatchKeyGuard|PRIVATE_OPS|USE_\w+|get_file_path|assert_int_or_pair
         prepare_multiprocessing_environment|profiler_allow_\w+|init_num_threads|thread_safe_generator""",
     "compiler and symbolic shapes": r"""
         Sym\w+|sym_\w+|compile|while_loop|vmap|compiled_with_cxx11_abi|is_vulkan_available|classproperty""",

@@ -43,6 +43,7 @@ __all__ = [
     "to_dlpack",
     "typename",
     "use_deterministic_algorithms",
+    "vander",
 ]
 
 
@@ -274,6 +275,29 @@ def cartesian_prod(*tensors):
     if len(tensors) == 1:
         return tensors[0]
     return ops.stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def vander(x, N=None, increasing=False):
+    """Powers of the elements of a vector, one row each: ``N`` columns, the highest power first.
+
+    >>> flambeau.vander(flambeau.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
+    if x.dim() != 1:
+        raise RuntimeError(f"vander: x must be a one-dimensional tensor, got {x.dim()} dimensions")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander: N must be non-negative, got {N}")
+    if x.dtype == _C.bool:
+        x = x.long()
+    if count == 0:
+        return x.new_empty((x.shape[0], 0))
+    column = x.unsqueeze(1)
+    powers = column.expand(-1, count - 1).cumprod(1, dtype=x.dtype)
+    out = ops.cat([ops.ones_like(column), powers], 1)
+    return out if increasing else out.flip(1)
 
 
 def block_diag(*tensors):

@@ -70,7 +70,7 @@ def fits(op, values):
     """Whether the call is allowed with these sizes and its result is not too large."""
     try:
         results = tensors(called(op, [moved(v, "meta") for v in values]))
-    except (*REFUSED, IndexError, ValueError):
+    except (*REFUSED, IndexError, ValueError, MemoryError):
         return False
     return sum(t.numel() for t in results) <= MOST
 

@@ -33,7 +33,7 @@ special(
     "bessel_i0(x)",
     "Modified Bessel function of the first kind of order 0.",
     grad="grad * special_i1(self)",
-    forms="function method inplace out",
+    forms="function method inplace function_ out",
 )
 special(
     "i0e",
@@ -358,6 +358,6 @@ op(
     },
     samples=[(T(3), T(3)), (T(2, 1), T(1, 3)), (T(), T(2, 2)), (T(0, 2), T(2))],
     ref="self * numpy.exp2(other)",
-    forms="function method inplace out",
+    forms="function method inplace function_ out",
     doc="``input * 2 ** other``.",
 )
