@@ -94,6 +94,9 @@ def main() -> None:
         parser.error(f"unknown case {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
     if not shutil.which("valgrind"):
         sys.exit("overhead.py needs valgrind (Debian: apt-get install valgrind)")
+    # so that no counted process compiles the modules' bytecode
+    warm = PROGRAM.format(module=options.module, setup="x = m.nn.ReLU()", statement="x", count=0)
+    subprocess.run([options.python, "-c", warm], cwd=ROOT / "python", check=True)
     counts = {}
     print(f"instructions per call, {options.module}")
     for case in options.cases or CASES:
