@@ -24,6 +24,16 @@ void window_starts(int64_t* starts, T sample, int64_t in, int64_t out, int64_t p
 
 std::tuple<Tensor, Tensor> _fractional_max_pool(const Tensor& self, const Dims& kernel,
                                                 const Dims& output, const Tensor& samples) {
+  const char* op = "_fractional_max_pool";
+  check(self.dim() == 5 && kernel.size() == 3 && output.size() == 3, op,
+        ": expected a 5-d input and three sizes each of kernel and output, got shape ",
+        self.sizes(), ", ", kernel, " and ", output);
+  for (size_t d = 0; d < 3; d++)
+    check(kernel[d] > 0 && output[d] > 0 && kernel[d] <= self.size(int64_t(d) + 2) &&
+              output[d] <= self.size(int64_t(d) + 2) - kernel[d] + 1,
+          op, ": kernel ", kernel, " and output ", output, " do not fit into shape ", self.sizes());
+  check(samples.numel() == self.size(0) * self.size(1) * 3, op,
+        ": expected three samples for each plane, got shape ", samples.sizes());
   const int64_t planes = self.size(0) * self.size(1);
   const Dims in{self.size(2), self.size(3), self.size(4)};
   Tensor out = empty(Dims{self.size(0), self.size(1), output[0], output[1], output[2]},
