@@ -1,6 +1,7 @@
 // Passes of Fourier transforms over columns side by side. The code is written once for a type V
 // that is a vector of this instruction set or, for what is left over, one number: the operations on
-// each element are the same.
+// each element are the same. The compiler must not vectorize it further (CMakeLists.txt): GCC makes
+// fused operations of products that are added and subtracted in turn, whatever -ffp-contract says.
 #include <utility>
 
 #include "kernels/fft_table.h"
@@ -92,6 +93,23 @@ FLAMBEAU_INLINE void write(T* re, T* im, int64_t at, V a, V b) {
       store(re + 2 * at, interleaved<0>(x, y, Index()));
       store(re + 2 * at + kLanes<T>, interleaved<1>(x, y, Index()));
     }
+  }
+}
+
+// Elements at, at - 1, …
+template <class V, int... k>
+FLAMBEAU_INLINE V backwards(V a, std::integer_sequence<int, k...>) {
+  return __builtin_shufflevector(a, a, (int(sizeof...(k)) - 1 - k)...);
+}
+template <class T, FftForm form, class V>
+FLAMBEAU_INLINE void read_back(const T* re, const T* im, int64_t at, V& a, V& b) {
+  if constexpr (sizeof(V) == sizeof(T)) {
+    read<T, form>(re, im, at, a, b);
+  } else {
+    using Index = std::make_integer_sequence<int, kLanes<T>>;
+    read<T, form>(re, im, at - kLanes<T> + 1, a, b);
+    a = backwards(a, Index());
+    b = backwards(b, Index());
   }
 }
 
@@ -507,12 +525,16 @@ struct Fft {
     y[1] = 0;
     y[2 * h] = (zr[0] - zi[0]) * T(scale);
     y[2 * h + 1] = 0;
-    for (int64_t k = 1; k < h; k++) {
-      const T er = zr[k] + zr[h - k], ei = zi[k] - zi[h - k], or_ = zi[k] + zi[h - k],
-              oi = zr[h - k] - zr[k];
-      y[2 * k] = (er + (or_ * wr[k] - oi * wi[k])) * s;
-      y[2 * k + 1] = (ei + (oi * wr[k] + or_ * wi[k])) * s;
-    }
+    each_vector<T>(h - 1, [&](auto tag, int64_t i) __attribute__((always_inline)) {
+      using X = decltype(tag);
+      X ar, ai, br, bi, c, d;
+      read<T, FftForm::Planar>(zr, zi, i + 1, ar, ai);
+      read_back<T, FftForm::Planar>(zr, zi, h - 1 - i, br, bi);
+      read<T, FftForm::Planar>(wr, wi, i + 1, c, d);
+      const X er = ar + br, ei = ai - bi, o = ai + bi, oi = br - ar;
+      write<T, FftForm::Pairs>(y, y, i + 1, X((er + (o * c - oi * d)) * s),
+                               X((ei + (oi * c + o * d)) * s));
+    });
   }
   static void join_real(const void* in, const FftMatrix& roots, const FftMatrix& half, int64_t h) {
     const T* x = static_cast<const T*>(in);
@@ -520,13 +542,16 @@ struct Fft {
     T *zr = static_cast<T*>(half.re), *zi = static_cast<T*>(half.im);
     zr[0] = x[0] + x[2 * h];
     zi[0] = x[0] - x[2 * h];
-    for (int64_t k = 1; k < h; k++) {
-      const T er = x[2 * k] + x[2 * (h - k)], ei = x[2 * k + 1] - x[2 * (h - k) + 1];
-      const T dr = x[2 * k] - x[2 * (h - k)], di = x[2 * k + 1] + x[2 * (h - k) + 1];
-      const T or_ = dr * wr[k] + di * wi[k], oi = di * wr[k] - dr * wi[k];
-      zr[k] = er - oi;
-      zi[k] = ei + or_;
-    }
+    each_vector<T>(h - 1, [&](auto tag, int64_t i) __attribute__((always_inline)) {
+      using X = decltype(tag);
+      X ar, ai, br, bi, c, d;
+      read<T, FftForm::Pairs>(x, x, i + 1, ar, ai);
+      read_back<T, FftForm::Pairs>(x, x, h - 1 - i, br, bi);
+      read<T, FftForm::Planar>(wr, wi, i + 1, c, d);
+      const X er = ar + br, ei = ai - bi, dr = ar - br, di = ai + bi;
+      const X o = dr * c + di * d, oi = di * c - dr * d;
+      write<T, FftForm::Planar>(zr, zi, i + 1, X(er - oi), X(ei + o));
+    });
   }
   static constexpr FftFns fns{columns, twist, multiply, gather, scatter, split_real, join_real};
 };

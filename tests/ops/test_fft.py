@@ -1,6 +1,9 @@
 """Fourier transforms against NumPy's in double precision, windows and short-time transforms."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -351,3 +354,24 @@ def test_short_time_errors():
     ]:
         with pytest.raises(RuntimeError, match=text):
             call()
+
+
+BITS = """
+import hashlib, numpy, flambeau
+rng, h = numpy.random.default_rng(0), hashlib.sha256()
+for n in [*range(1, 40), 100, 210, 1009, 1024, 2187, 4096]:
+    for dtype in ("complex64", "complex128"):
+        x = flambeau.from_numpy((rng.random((3, n)) + 1j * rng.random((3, n))).astype(dtype))
+        f = flambeau.fft
+        for y in (f.fft(x), f.rfft(x.real), f.irfft(x, 2 * n), f.fft(x, dim=0)):
+            h.update(y.contiguous().numpy().tobytes())
+print(h.hexdigest())
+"""
+
+
+def test_bits_do_not_depend_on_the_instruction_set():
+    def digest(target):
+        environment = {**os.environ, "FLAMBEAU_CPU": target}
+        return subprocess.check_output([sys.executable, "-c", BITS], env=environment)
+
+    assert digest("baseline") == digest("avx2") == digest("avx512")
