@@ -124,6 +124,7 @@ Tensor permute(const Tensor& self, const Dims& dims) {
         "of the "
         "desired ordering of dimensions i.e. input.dim() = ",
         self.dim(), " is not equal to len(dims) = ", dims.size());
+  check(dims.size() <= 64, "permute(): tensors of more than 64 dimensions are not supported");
   Dims sizes(dims.size(), 0), strides(dims.size(), 0);
   uint64_t seen = 0;
   for (size_t i = 0; i < dims.size(); i++) {
@@ -294,7 +295,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   Dims sizes = self.sizes(), strides = self.strides();
   if (self.dim()) {
     sizes[d] = (n - size) / step + 1;
-    strides[d] = step * stride;
+    if (__builtin_mul_overflow(step, stride, &strides[d])) strides[d] = stride;  // one window
   }
   sizes.push_back(size);
   strides.push_back(stride);
