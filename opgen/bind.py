@@ -36,22 +36,13 @@ def group(ops):
     return out
 
 
-# Functions that take a number first: mul(2.0, x); the second kind only before a tensor.
-NUMBER_FIRST = {"add", "sub", "mul", "div", "floor_divide"}
-NUMBER_THEN_TENSOR = {
-    "pow", "remainder", "xlogy", "float_power", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "bitwise_left_shift", "bitwise_right_shift",
-}  # fmt: skip
-
-
 def weak_self(o):
-    return o.has("function") and (o.base in NUMBER_FIRST or needs_tensor(o))
+    """Functions that take a number in the place of their first tensor: mul(2.0, x)."""
+    return o.has("function") and ("number_first" in o.tags or needs_tensor(o))
 
 
 def needs_tensor(o):
-    return (o.base in NUMBER_THEN_TENSOR or o.base.startswith("special_")) and any(
-        a.type == "Operand" for a in o.args
-    )
+    return "number_then_tensor" in o.tags
 
 
 # Lists of which PyTorch also takes one int; elsewhere `int[]` is a list, or separate ints where a

@@ -51,6 +51,7 @@ op(
     forms=ALL + " operator:+ rop:+ iop:+",
     doc="Sum of ``input`` and ``alpha`` times ``other``, broadcast against each other.",
     example=">>> flambeau.add(flambeau.tensor([1., 2.]), 10, alpha=2)\ntensor([21., 22.])",
+    tags="number_first",
 )
 op(
     "sub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
@@ -62,6 +63,7 @@ op(
     forms=ALL + " operator:- iop:-",
     alias="subtract",
     doc="Difference of ``input`` and ``alpha`` times ``other``.",
+    tags="number_first",
 )
 op(
     "rsub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
@@ -83,6 +85,7 @@ op(
     forms=ALL + " operator:* rop:* iop:*",
     alias="multiply",
     doc="Product, element by element.",
+    tags="number_first",
 )
 op(
     "div(Tensor self, Operand other) -> Tensor",
@@ -95,6 +98,7 @@ op(
     forms=ALL + " operator:/ iop:/",
     alias="true_divide divide",
     doc="True quotient; integers give the default float dtype.",
+    tags="number_first",
 )
 op(
     "div.mode(Tensor self, Operand other, *, str? rounding_mode) -> Tensor",
@@ -104,6 +108,7 @@ op(
     ),
     forms=ALL,
     samples=[],
+    tags="number_first",
 )
 op(
     "div_floor(Tensor self, Operand other) -> Tensor",
@@ -132,6 +137,7 @@ op(
     samples=binary(nonzero=True),
     ref="numpy.floor_divide(self, other)",
     doc="Quotient rounded down.",
+    tags="number_first",
 )
 op(
     "rfloordiv(Tensor self, Operand other) -> Tensor",
@@ -153,7 +159,7 @@ op(
     grad={"self": "grad", "other": "-grad * div_floor(self, other)"},
     samples=binary(nonzero=True),
     ref="numpy.remainder(self, other)",
-    tags="divides",
+    tags="number_then_tensor divides",
     forms=ALL + " operator:% iop:%",
     doc="Remainder with the sign of the divisor, as Python's ``%``.",
 )
@@ -260,6 +266,7 @@ op(
     ref="numpy.power(self, exponent)",
     forms=ALL + " operator:** iop:**",
     doc="``input`` to the power ``exponent``.",
+    tags="number_then_tensor",
 )
 op(
     "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
@@ -295,6 +302,7 @@ op(
     ref="numpy.float_power(self, exponent)",
     forms="function method out",
     doc="Power computed in float64 (or complex128).",
+    tags="number_then_tensor",
 )
 op(
     "float_power_(Tensor! self, Operand exponent) -> Tensor",
@@ -672,6 +680,7 @@ op(
     forms=MODULE,
     alias="special.xlogy",
     doc="``input * log(other)``, zero where ``input`` is zero.",
+    tags="number_then_tensor",
 )
 op(
     "logaddexp(Tensor self, Tensor other) -> Tensor",

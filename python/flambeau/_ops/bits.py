@@ -51,6 +51,7 @@ for _name, _expression, _symbols in (
         samples=binary(integers=True),
         ref=f"numpy.{_name}(self, other)",
         forms=ALL + " " + _symbols,
+        tags="number_then_tensor",
         doc="Bit by bit; of booleans, the logical operation.",
     )
 op(
@@ -73,6 +74,7 @@ op(
     samples=[],
     forms=ALL + " operator:<< iop:<<",
     doc="Shifted left by ``other`` bits.",
+    tags="number_then_tensor",
 )
 op(
     "bitwise_right_shift(Tensor self, Operand other) -> Tensor",
@@ -85,6 +87,7 @@ op(
     samples=[],
     forms=ALL + " operator:>> iop:>>",
     doc="Shifted right by ``other`` bits, keeping the sign.",
+    tags="number_then_tensor",
 )
 for _name in ("gcd", "lcm"):
     op(

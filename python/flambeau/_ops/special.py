@@ -157,6 +157,7 @@ op(
     forms="out",
     alias="special.xlog1py",
     doc="``input * log1p(other)``, zero where ``input`` is zero.",
+    tags="number_then_tensor",
 )
 op(
     "special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor",
@@ -182,7 +183,7 @@ op(
     ref="scipy.special.zeta(self, other)",
     forms="out",
     alias="special.zeta",
-    tags="cost:250",
+    tags="number_then_tensor cost:250",
     doc="Hurwitz zeta function: the sum of ``(other + k) ** -input`` over k from 0.",
 )
 op(
@@ -279,7 +280,7 @@ def polynomial(name, expression, text, ref):
             ref=f"(lambda x, n: {ref})(numpy.asarray(self, dtype=float), numpy.trunc(n).astype(int))",
             forms="out",
             alias=f"special.{name}",
-            tags="cost:200",
+            tags="number_then_tensor cost:200",
             doc="" if overload else text + ", of degree ``n`` (cut to an integer) at ``input``.",
         )
 

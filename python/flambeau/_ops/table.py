@@ -23,8 +23,9 @@ Fields of an entry
     samples  calls that must work: see samples.py;  errors: calls that must fail
     ref      NumPy expression of the float64 oracle over the argument names
     tags     internal random autocast:lower autocast:fp32 view_copy
-             any_device (arguments may be on different ones), divides (integers refuse `other` = 0)
-             constant:0,2 (these results have no gradient), partial_grads (formulas get an undefined
+             any_device (arguments may be on different ones), divides (integers refuse `other` = 0),
+             number_first (functions take a number as `self`), number_then_tensor (only before a
+             tensor), constant:0,2 (these results have no gradient), partial_grads (formulas get an undefined
              tensor for each result without one, not zeros)
     doc, example
 """
