@@ -124,13 +124,11 @@ Tensor permute(const Tensor& self, const Dims& dims) {
         "of the "
         "desired ordering of dimensions i.e. input.dim() = ",
         self.dim(), " is not equal to len(dims) = ", dims.size());
-  check(dims.size() <= 64, "permute(): tensors of more than 64 dimensions are not supported");
   Dims sizes(dims.size(), 0), strides(dims.size(), 0);
-  uint64_t seen = 0;
+  Dims seen(dims.size(), 0);
   for (size_t i = 0; i < dims.size(); i++) {
     int64_t d = wrap_dim(dims[i], self.dim());
-    check(!(seen >> d & 1), "permute(): duplicate dims are not allowed.");
-    seen |= uint64_t(1) << d;
+    check(!seen[size_t(d)]++, "permute(): duplicate dims are not allowed.");
     sizes[i] = self.sizes()[size_t(d)];
     strides[i] = self.strides()[size_t(d)];
   }
@@ -183,24 +181,28 @@ Tensor unsqueeze(const Tensor& self, int64_t dim) {
   return flambeau::alias(self, sizes, strides, self.offset());
 }
 
-static Tensor squeeze_where(const Tensor& self, uint64_t which) {
+// Without the dimensions of size 1 for which `may_go(d)`.
+template <class F>
+static Tensor squeeze_where(const Tensor& self, F&& may_go) {
   Dims sizes, strides;
   for (int64_t d = 0; d < self.dim(); d++)
-    if (!((which >> d & 1) && self.sizes()[size_t(d)] == 1)) {
+    if (self.sizes()[size_t(d)] != 1 || !may_go(d)) {
       sizes.push_back(self.sizes()[size_t(d)]);
       strides.push_back(self.strides()[size_t(d)]);
     }
   return flambeau::alias(self, sizes, strides, self.offset());
 }
-Tensor squeeze(const Tensor& self) { return squeeze_where(self, ~uint64_t(0)); }
+Tensor squeeze(const Tensor& self) {
+  return squeeze_where(self, [](int64_t) { return true; });
+}
 Tensor squeeze_dim(const Tensor& self, int64_t dim) {
-  return squeeze_where(self, uint64_t(1) << wrap_dim(dim, self.dim()));
+  const int64_t only = wrap_dim(dim, self.dim());
+  return squeeze_where(self, [only](int64_t d) { return d == only; });
 }
 Tensor squeeze_dims(const Tensor& self, const Dims& dim) {
-  uint64_t which = 0;
-  if (!dim.empty())
-    for (int64_t d : wrap_dims(dim, self.dim())) which |= uint64_t(1) << d;
-  return squeeze_where(self, which);
+  const Dims some = dim.empty() ? Dims{} : wrap_dims(dim, self.dim());
+  return squeeze_where(
+      self, [&some](int64_t d) { return std::find(some.begin(), some.end(), d) != some.end(); });
 }
 
 Tensor select(const Tensor& self, int64_t dim, int64_t index) {

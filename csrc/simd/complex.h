@@ -43,8 +43,9 @@ FLAMBEAU_COMPLEX Complex<T> operator/(Complex<T> a, Complex<T> b) {
   T big = swap ? b.im : b.re, small = swap ? b.re : b.im;
   T ratio = small / big;
   T scale = big + small * ratio;
-  T re = swap ? a.re * ratio + a.im : a.re + a.im * ratio;
-  T im = swap ? a.im * ratio - a.re : a.im - a.re * ratio;
+  const T re_part = product(a.re, ratio), im_part = product(a.im, ratio);
+  T re = swap ? re_part + a.im : a.re + im_part;
+  T im = swap ? im_part - a.re : a.im - re_part;
   // Division by zero divides each part, which keeps infinities instead of NaN.
   re = zero ? a.re : re;
   im = zero ? a.im : im;

@@ -46,3 +46,17 @@ def test_out_is_resized():
         flambeau.add(flambeau.ones(2), 1, out=flambeau.empty(2, dtype=flambeau.float64)).dtype
         is flambeau.float64
     )
+
+
+def test_more_dimensions_than_a_mask_has_bits():
+    x = flambeau.ones([1] * 69 + [2])
+    assert x.squeeze(68).dim() == 69 and x.squeeze(69).dim() == 70
+    assert x.squeeze().shape == (2,)
+    assert x.permute(*range(69, -1, -1)).shape == (2, *[1] * 69)
+    with pytest.raises(RuntimeError, match="duplicate"):
+        x.permute(*range(69), 67)
+
+
+def test_unfold_with_a_step_beyond_the_tensor():
+    for step in (9, 2**62, 2**63 - 1):
+        assert flambeau.arange(10.0).unfold(0, 2, step).tolist() == [[0.0, 1.0]]

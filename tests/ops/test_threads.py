@@ -1,9 +1,14 @@
-"""Results do not depend on the number of threads, to the bit, whatever the operator."""
+"""Results depend neither on the number of threads nor on the instruction set, to the bit."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import json
+import os
 import pathlib
+import subprocess
+import sys
 import zlib
 
 import numpy
@@ -108,6 +113,7 @@ def threads():
 @pytest.mark.parametrize("name", [n for n in SAMPLED if not OPS[n].mutates])
 def test_one_and_two_threads_agree(name, threads):
     op = OPS[name]
+    ran = False
     for index in range(len(op.samples)):
         values = inputs(op, index)
         found = []
@@ -118,3 +124,50 @@ def test_one_and_two_threads_agree(name, threads):
             except REFUSED:
                 found.append("refused")
         assert found[0] == found[1], f"sample {index}"
+        ran |= found[0] != "refused"
+    assert ran, "every sample was refused"
+
+
+# ---- instruction sets
+
+
+def digests():
+    """A digest of each operator's results; this file run as a program prints them."""
+    found = {}
+    for name in (n for n in SAMPLED if not OPS[n].mutates):
+        op = OPS[name]
+        for dtype in ("float32", "complex64", "complex128"):
+            rng = numpy.random.default_rng(zlib.crc32(name.encode()))
+            digest = hashlib.sha256()
+            for sample in op.samples:
+                most = max((len(s.shape) for s in specs(sample)), default=0)
+                values = [build(grown(v, 8 if most < 4 else 2, 0), dtype, rng) for v in sample]
+                if not fits(op, values):
+                    values = [build(v, dtype, rng) for v in sample]
+                try:
+                    digest.update(repr(bits(called(op, values))).encode())
+                except (*REFUSED, IndexError, ValueError):
+                    digest.update(b"refused")
+            found[f"{name} {dtype}"] = digest.hexdigest()
+    return found
+
+
+def test_all_instruction_sets_agree():
+    found = [
+        json.loads(
+            subprocess.run(
+                [sys.executable, __file__],
+                env={**os.environ, "FLAMBEAU_CPU": target},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for target in ("baseline", "avx2", "")
+    ]
+    for other in found[1:]:
+        assert {n for n in other if other[n] != found[0][n]} == set()
+
+
+if __name__ == "__main__":
+    print(json.dumps(digests()))
