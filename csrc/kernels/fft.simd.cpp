@@ -57,41 +57,41 @@ FLAMBEAU_INLINE V interleaved(V a, V b, std::integer_sequence<int, k...>) {
   return __builtin_shufflevector(a, b, (high * n / 2 + k / 2 + (k & 1) * n)...);
 }
 
-template <class T, FftForm form, class V>
-FLAMBEAU_INLINE void read(const T* re, const T* im, int64_t at, V& a, V& b) {
-  if constexpr (form == FftForm::Planar) {
+// That numbers lie in pairs is known to the compiler, which of a pair counts as the real part is
+// not: a branch that always goes the same way costs less than a second copy of all passes.
+template <class T, bool paired, class V>
+FLAMBEAU_INLINE void read(const T* re, const T* im, int64_t at, bool swapped, V& a, V& b) {
+  if constexpr (!paired) {
     a = load<V>(re + at);
     b = load<V>(im + at);
   } else {
-    V x, y;
     if constexpr (sizeof(V) == sizeof(T)) {
-      x = re[2 * at];
-      y = re[2 * at + 1];
+      a = re[2 * at];
+      b = re[2 * at + 1];
     } else {
       using Index = std::make_integer_sequence<int, kLanes<T>>;
       const V low = load<V>(re + 2 * at), high = load<V>(re + 2 * at + kLanes<T>);
-      x = every_other<0>(low, high, Index());
-      y = every_other<1>(low, high, Index());
+      a = every_other<0>(low, high, Index());
+      b = every_other<1>(low, high, Index());
     }
-    a = form == FftForm::Pairs ? x : y;
-    b = form == FftForm::Pairs ? y : x;
+    if (swapped) std::swap(a, b);
   }
 }
 
-template <class T, FftForm form, class V>
-FLAMBEAU_INLINE void write(T* re, T* im, int64_t at, V a, V b) {
-  if constexpr (form == FftForm::Planar) {
+template <class T, bool paired, class V>
+FLAMBEAU_INLINE void write(T* re, T* im, int64_t at, bool swapped, V a, V b) {
+  if constexpr (!paired) {
     store(re + at, a);
     store(im + at, b);
   } else {
-    const V x = form == FftForm::Pairs ? a : b, y = form == FftForm::Pairs ? b : a;
+    if (swapped) std::swap(a, b);
     if constexpr (sizeof(V) == sizeof(T)) {
-      re[2 * at] = x;
-      re[2 * at + 1] = y;
+      re[2 * at] = a;
+      re[2 * at + 1] = b;
     } else {
       using Index = std::make_integer_sequence<int, kLanes<T>>;
-      store(re + 2 * at, interleaved<0>(x, y, Index()));
-      store(re + 2 * at + kLanes<T>, interleaved<1>(x, y, Index()));
+      store(re + 2 * at, interleaved<0>(a, b, Index()));
+      store(re + 2 * at + kLanes<T>, interleaved<1>(a, b, Index()));
     }
   }
 }
@@ -101,13 +101,13 @@ template <class V, int... k>
 FLAMBEAU_INLINE V backwards(V a, std::integer_sequence<int, k...>) {
   return __builtin_shufflevector(a, a, (int(sizeof...(k)) - 1 - k)...);
 }
-template <class T, FftForm form, class V>
+template <class T, bool paired, class V>
 FLAMBEAU_INLINE void read_back(const T* re, const T* im, int64_t at, V& a, V& b) {
   if constexpr (sizeof(V) == sizeof(T)) {
-    read<T, form>(re, im, at, a, b);
+    read<T, paired>(re, im, at, false, a, b);
   } else {
     using Index = std::make_integer_sequence<int, kLanes<T>>;
-    read<T, form>(re, im, at - kLanes<T> + 1, a, b);
+    read<T, paired>(re, im, at - kLanes<T> + 1, false, a, b);
     a = backwards(a, Index());
     b = backwards(b, Index());
   }
@@ -122,8 +122,7 @@ FLAMBEAU_INLINE void each_vector(int64_t n, F&& f) {
   for (; i < n; i++) f(T(), i);
 }
 
-// ---- butterflies: transforms of 2 to 8 numbers
-// -----------------------------------------------------
+// ---- butterflies: transforms of 2 to 8 numbers --------------------------------------------------
 
 template <class V>
 struct Complex {
@@ -232,8 +231,7 @@ FLAMBEAU_INLINE void butterfly(Complex<V>* a) {
   }
 }
 
-// ---- a pass
-// ----------------------------------------------------------------------------------------
+// ---- a pass -------------------------------------------------------------------------------------
 
 template <class T>
 struct Lines {
@@ -242,15 +240,16 @@ struct Lines {
   T* yr;
   T* yi;
   int64_t from, to;  // distance of the rows of a butterfly
+  bool x_swapped, y_swapped;
 };
 
-template <class T, int R, FftForm in, FftForm out, bool twiddled>
+template <class T, int R, bool paired_in, bool paired_out, bool twiddled>
 FLAMBEAU_INLINE void butterflies(const Lines<T>& l, int64_t cols, const T* w, T scale) {
   each_vector<T>(cols, [&](auto tag, int64_t q) __attribute__((always_inline)) {
     using V = decltype(tag);
     Complex<V> a[R];
     each<R>([&](auto k) __attribute__((always_inline)) {
-      read<T, in>(l.xr, l.xi, k * l.from + q, a[k].re, a[k].im);
+      read<T, paired_in>(l.xr, l.xi, k * l.from + q, l.x_swapped, a[k].re, a[k].im);
     });
     butterfly<T, R>(a);
     each<R>([&](auto j) __attribute__((always_inline)) {
@@ -260,81 +259,77 @@ FLAMBEAU_INLINE void butterflies(const Lines<T>& l, int64_t cols, const T* w, T 
         re = a[j].re * c - a[j].im * s;
         im = a[j].im * c + a[j].re * s;
       }
-      if constexpr (out != FftForm::Planar) {
+      if constexpr (paired_out) {
         re = re * scale;
         im = im * scale;
       }
-      write<T, out>(l.yr, l.yi, j * l.to + q, re, im);
+      write<T, paired_out>(l.yr, l.yi, j * l.to + q, l.y_swapped, re, im);
     });
   });
 }
 
 template <class T>
-T* at(void* base, FftForm form, int64_t index) {
-  return static_cast<T*>(base) + (form == FftForm::Planar ? index : 2 * index);
+T* at(void* base, bool paired, int64_t index) {
+  return static_cast<T*>(base) + (paired ? 2 * index : index);
 }
 
 // Rows (p + m k) * groups + g become rows (R p + j) * groups + g.
-template <class T, int R, FftForm in, FftForm out>
+template <class T, int R, bool paired_in, bool paired_out>
 void pass(const FftMatrix& x, const FftMatrix& y, int64_t m, int64_t groups, int64_t cols,
           const T* w, T scale) {
   for (int64_t p = 0; p < m; p++, w += 2 * (R - 1))
     for (int64_t g = 0; g < groups; g++) {
       const int64_t from = (p * groups + g) * x.row, to = (R * p * groups + g) * y.row;
-      const Lines<T> l{at<T>(x.re, in, from), at<T>(x.im, in, from), at<T>(y.re, out, to),
-                       at<T>(y.im, out, to),  m * groups * x.row,    groups * y.row};
-      if (p == 0)
-        butterflies<T, R, in, out, false>(l, cols, w, scale);
+      const Lines<T> l{at<T>(x.re, paired_in, from), at<T>(x.im, paired_in, from),
+                       at<T>(y.re, paired_out, to),  at<T>(y.im, paired_out, to),
+                       m * groups * x.row,           groups * y.row,
+                       x.form == FftForm::Swapped,   y.form == FftForm::Swapped};
+      // only the last pass writes pairs, and there m is 1
+      if (paired_out || p == 0)
+        butterflies<T, R, paired_in, paired_out, false>(l, cols, w, scale);
       else
-        butterflies<T, R, in, out, true>(l, cols, w, scale);
+        butterflies<T, R, paired_in, false, true>(l, cols, w, scale);
     }
 }
 
-template <class T, FftForm in, FftForm out>
+template <class T, bool paired_in, bool paired_out>
 void pass_of(int64_t radix, const FftMatrix& x, const FftMatrix& y, int64_t m, int64_t groups,
              int64_t cols, const void* twiddles, T scale) {
   const T* w = static_cast<const T*>(twiddles);
   switch (radix) {
     case 2:
-      return pass<T, 2, in, out>(x, y, m, groups, cols, w, scale);
+      return pass<T, 2, paired_in, paired_out>(x, y, m, groups, cols, w, scale);
     case 3:
-      return pass<T, 3, in, out>(x, y, m, groups, cols, w, scale);
+      return pass<T, 3, paired_in, paired_out>(x, y, m, groups, cols, w, scale);
     case 4:
-      return pass<T, 4, in, out>(x, y, m, groups, cols, w, scale);
+      return pass<T, 4, paired_in, paired_out>(x, y, m, groups, cols, w, scale);
     case 5:
-      return pass<T, 5, in, out>(x, y, m, groups, cols, w, scale);
+      return pass<T, 5, paired_in, paired_out>(x, y, m, groups, cols, w, scale);
     case 7:
-      return pass<T, 7, in, out>(x, y, m, groups, cols, w, scale);
+      return pass<T, 7, paired_in, paired_out>(x, y, m, groups, cols, w, scale);
     default:
-      return pass<T, 8, in, out>(x, y, m, groups, cols, w, scale);
+      return pass<T, 8, paired_in, paired_out>(x, y, m, groups, cols, w, scale);
   }
 }
 
 template <class T>
 void pass_between(int64_t radix, const FftMatrix& x, const FftMatrix& y, int64_t m, int64_t groups,
                   int64_t cols, const void* w, T scale) {
-  constexpr FftForm planar = FftForm::Planar, pairs = FftForm::Pairs, swapped = FftForm::Swapped;
-  if (groups > 1 && x.form == planar && y.form == planar && x.row == cols && y.row == cols) {
+  const bool paired_in = x.form != FftForm::Planar, paired_out = y.form != FftForm::Planar;
+  if (groups > 1 && !paired_in && !paired_out && x.row == cols && y.row == cols) {
     cols *= groups;  // rows without gaps: one long row
     FftMatrix a = x, b = y;
     a.row = b.row = cols;
-    return pass_of<T, planar, planar>(radix, a, b, m, 1, cols, w, scale);
+    return pass_of<T, false, false>(radix, a, b, m, 1, cols, w, scale);
   }
-  if (x.form == planar) {
-    if (y.form == planar) return pass_of<T, planar, planar>(radix, x, y, m, groups, cols, w, scale);
-    if (y.form == pairs) return pass_of<T, planar, pairs>(radix, x, y, m, groups, cols, w, scale);
-    return pass_of<T, planar, swapped>(radix, x, y, m, groups, cols, w, scale);
-  }
-  if (x.form == pairs) {
-    if (y.form == planar) return pass_of<T, pairs, planar>(radix, x, y, m, groups, cols, w, scale);
-    return pass_of<T, pairs, pairs>(radix, x, y, m, groups, cols, w, scale);
-  }
-  if (y.form == planar) return pass_of<T, swapped, planar>(radix, x, y, m, groups, cols, w, scale);
-  return pass_of<T, swapped, swapped>(radix, x, y, m, groups, cols, w, scale);
+  if (paired_in && paired_out)
+    return pass_of<T, true, true>(radix, x, y, m, groups, cols, w, scale);
+  if (paired_in) return pass_of<T, true, false>(radix, x, y, m, groups, cols, w, scale);
+  if (paired_out) return pass_of<T, false, true>(radix, x, y, m, groups, cols, w, scale);
+  pass_of<T, false, false>(radix, x, y, m, groups, cols, w, scale);
 }
 
-// ---- transposing
-// -------------------------------------------------------------------------------------
+// ---- transposing --------------------------------------------------------------------------------
 
 // Transposes W vectors in place by log2(W) rounds of interleaving.
 template <int W, int rounds, class V>
@@ -409,42 +404,40 @@ struct Fft {
       for (int64_t c = 0; c < cols; c++) one(r, c);
   }
 
-  template <FftForm from, FftForm to>
+  template <bool paired_in, bool paired_out>
   static void multiply_as(const FftMatrix& in, const FftMatrix& factor, const FftMatrix& out,
                           int64_t n, T scale) {
     const T *xr = static_cast<T*>(in.re), *xi = static_cast<T*>(in.im);
     const T *wr = static_cast<T*>(factor.re), *wi = static_cast<T*>(factor.im);
     T *yr = static_cast<T*>(out.re), *yi = static_cast<T*>(out.im);
+    const bool x_swapped = in.form == FftForm::Swapped, y_swapped = out.form == FftForm::Swapped;
     each_vector<T>(n, [&](auto tag, int64_t i) __attribute__((always_inline)) {
       using X = decltype(tag);
       X a, b, c, d;
-      read<T, from>(xr, xi, i, a, b);
-      read<T, FftForm::Planar>(wr, wi, i, c, d);
-      write<T, to>(yr, yi, i, X((a * c - b * d) * scale), X((b * c + a * d) * scale));
+      read<T, paired_in>(xr, xi, i, x_swapped, a, b);
+      read<T, false>(wr, wi, i, false, c, d);
+      write<T, paired_out>(yr, yi, i, y_swapped, X((a * c - b * d) * scale),
+                           X((b * c + a * d) * scale));
     });
   }
   static void multiply(const FftMatrix& in, const FftMatrix& factor, const FftMatrix& out,
                        int64_t n, double scale) {
-    constexpr FftForm planar = FftForm::Planar, pairs = FftForm::Pairs, swapped = FftForm::Swapped;
     const T s = T(scale);
-    if (in.form == planar) {
-      if (out.form == planar) return multiply_as<planar, planar>(in, factor, out, n, s);
-      if (out.form == pairs) return multiply_as<planar, pairs>(in, factor, out, n, s);
-      return multiply_as<planar, swapped>(in, factor, out, n, s);
-    }
-    if (in.form == pairs) return multiply_as<pairs, planar>(in, factor, out, n, s);
-    return multiply_as<swapped, planar>(in, factor, out, n, s);
+    if (in.form != FftForm::Planar) return multiply_as<true, false>(in, factor, out, n, s);
+    if (out.form != FftForm::Planar) return multiply_as<false, true>(in, factor, out, n, s);
+    multiply_as<false, false>(in, factor, out, n, s);
   }
 
   // W x W blocks of lines through registers, what is left over one by one.
-  template <FftForm form>
+  template <bool paired>
   static void gather_as(const FftMatrix& lines, const FftMatrix& columns, int64_t n,
                         int64_t count) {
     const T *xr = static_cast<T*>(lines.re), *xi = static_cast<T*>(lines.im);
     T *yr = static_cast<T*>(columns.re), *yi = static_cast<T*>(columns.im);
+    const bool swapped = lines.form == FftForm::Swapped;
     auto one = [&](int64_t l, int64_t i) {
       T a, b;
-      read<T, form>(xr, xi, l * lines.row + i, a, b);
+      read<T, paired>(xr, xi, l * lines.row + i, swapped, a, b);
       yr[i * columns.row + l] = a;
       yi[i * columns.row + l] = b;
     };
@@ -454,7 +447,7 @@ struct Fft {
       for (; i + W <= n; i += W) {
         V re[W], im[W];
         each<W>([&](auto k) __attribute__((always_inline)) {
-          read<T, form>(xr, xi, (l + k) * lines.row + i, re[k], im[k]);
+          read<T, paired>(xr, xi, (l + k) * lines.row + i, swapped, re[k], im[k]);
         });
         transpose<W, kRounds>(re);
         transpose<W, kRounds>(im);
@@ -470,19 +463,19 @@ struct Fft {
       for (int64_t i = 0; i < n; i++) one(l, i);
   }
   static void gather(const FftMatrix& lines, const FftMatrix& columns, int64_t n, int64_t count) {
-    if (lines.form == FftForm::Planar) return gather_as<FftForm::Planar>(lines, columns, n, count);
-    if (lines.form == FftForm::Pairs) return gather_as<FftForm::Pairs>(lines, columns, n, count);
-    gather_as<FftForm::Swapped>(lines, columns, n, count);
+    if (lines.form == FftForm::Planar) return gather_as<false>(lines, columns, n, count);
+    gather_as<true>(lines, columns, n, count);
   }
 
-  template <FftForm form>
+  template <bool paired>
   static void scatter_as(const FftMatrix& columns, const FftMatrix& lines, int64_t n, int64_t count,
                          T scale) {
     const T *xr = static_cast<T*>(columns.re), *xi = static_cast<T*>(columns.im);
     T *yr = static_cast<T*>(lines.re), *yi = static_cast<T*>(lines.im);
+    const bool swapped = lines.form == FftForm::Swapped;
     auto one = [&](int64_t l, int64_t i) {
-      write<T, form>(yr, yi, l * lines.row + i, T(xr[i * columns.row + l] * scale),
-                     T(xi[i * columns.row + l] * scale));
+      write<T, paired>(yr, yi, l * lines.row + i, swapped, T(xr[i * columns.row + l] * scale),
+                       T(xi[i * columns.row + l] * scale));
     };
     int64_t l = 0;
     for (; l + W <= count; l += W) {
@@ -496,7 +489,7 @@ struct Fft {
         transpose<W, kRounds>(re);
         transpose<W, kRounds>(im);
         each<W>([&](auto k) __attribute__((always_inline)) {
-          write<T, form>(yr, yi, (l + k) * lines.row + i, re[k], im[k]);
+          write<T, paired>(yr, yi, (l + k) * lines.row + i, swapped, re[k], im[k]);
         });
       }
       for (int64_t k = l; k < l + W; k++)
@@ -508,11 +501,8 @@ struct Fft {
   static void scatter(const FftMatrix& columns, const FftMatrix& lines, int64_t n, int64_t count,
                       double scale) {
     const T s = T(scale);
-    if (lines.form == FftForm::Planar)
-      return scatter_as<FftForm::Planar>(columns, lines, n, count, s);
-    if (lines.form == FftForm::Pairs)
-      return scatter_as<FftForm::Pairs>(columns, lines, n, count, s);
-    scatter_as<FftForm::Swapped>(columns, lines, n, count, s);
+    if (lines.form == FftForm::Planar) return scatter_as<false>(columns, lines, n, count, s);
+    scatter_as<true>(columns, lines, n, count, s);
   }
 
   // With the even and odd elements' transforms E and O: Z = E + iO, X[k] = E[k] + w^k O[k].
@@ -528,12 +518,12 @@ struct Fft {
     each_vector<T>(h - 1, [&](auto tag, int64_t i) __attribute__((always_inline)) {
       using X = decltype(tag);
       X ar, ai, br, bi, c, d;
-      read<T, FftForm::Planar>(zr, zi, i + 1, ar, ai);
-      read_back<T, FftForm::Planar>(zr, zi, h - 1 - i, br, bi);
-      read<T, FftForm::Planar>(wr, wi, i + 1, c, d);
+      read<T, false>(zr, zi, i + 1, false, ar, ai);
+      read_back<T, false>(zr, zi, h - 1 - i, br, bi);
+      read<T, false>(wr, wi, i + 1, false, c, d);
       const X er = ar + br, ei = ai - bi, o = ai + bi, oi = br - ar;
-      write<T, FftForm::Pairs>(y, y, i + 1, X((er + (o * c - oi * d)) * s),
-                               X((ei + (oi * c + o * d)) * s));
+      write<T, true>(y, y, i + 1, false, X((er + (o * c - oi * d)) * s),
+                     X((ei + (oi * c + o * d)) * s));
     });
   }
   static void join_real(const void* in, const FftMatrix& roots, const FftMatrix& half, int64_t h) {
@@ -545,12 +535,12 @@ struct Fft {
     each_vector<T>(h - 1, [&](auto tag, int64_t i) __attribute__((always_inline)) {
       using X = decltype(tag);
       X ar, ai, br, bi, c, d;
-      read<T, FftForm::Pairs>(x, x, i + 1, ar, ai);
-      read_back<T, FftForm::Pairs>(x, x, h - 1 - i, br, bi);
-      read<T, FftForm::Planar>(wr, wi, i + 1, c, d);
+      read<T, true>(x, x, i + 1, false, ar, ai);
+      read_back<T, true>(x, x, h - 1 - i, br, bi);
+      read<T, false>(wr, wi, i + 1, false, c, d);
       const X er = ar + br, ei = ai - bi, dr = ar - br, di = ai + bi;
       const X o = dr * c + di * d, oi = di * c - dr * d;
-      write<T, FftForm::Planar>(zr, zi, i + 1, X(er - oi), X(ei + o));
+      write<T, false>(zr, zi, i + 1, false, X(er - oi), X(ei + o));
     });
   }
   static constexpr FftFns fns{columns, twist, multiply, gather, scatter, split_real, join_real};

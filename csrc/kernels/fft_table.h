@@ -3,7 +3,7 @@
 //
 // Numbers lie planar (real and imaginary parts in arrays of their own) between passes, and as pairs
 // in tensors. An inverse transform is a forward one with the parts exchanged on both sides, which
-// reading and writing do for nothing.
+// reading and writing do for next to nothing.
 #pragma once
 #include <cstdint>
 
