@@ -489,8 +489,7 @@ DType comparable(DType common, std::initializer_list<Input> inputs) {
   for (const Input& in : inputs) {
     if (in.scalar && !is_in(range, in.scalar->to_int())) return DType::Int64;
     if (in.tensor && in.tensor->dim() == 0 && !in.tensor->is_meta() &&
-        itemsize(in.tensor->dtype()) > itemsize(common) &&
-        !is_in(range, number_of(*in.tensor)))
+        itemsize(in.tensor->dtype()) > itemsize(common) && !is_in(range, number_of(*in.tensor)))
       return DType::Int64;
   }
   return common;
