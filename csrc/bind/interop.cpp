@@ -22,10 +22,9 @@ void need_cpu(const Tensor& t, const char* what) {
 PyObject* element(const char* p, DType t) {
   return visit(t, [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*p != 0);
     const T& v = *reinterpret_cast<const T*>(p);
-    if constexpr (std::is_same_v<T, bool>)
-      return PyBool_FromLong(v);
-    else if constexpr (std::is_integral_v<T>)
+    if constexpr (std::is_integral_v<T>)
       return PyLong_FromLongLong(v);
     else if constexpr (std::is_same_v<T, complex64_t> || std::is_same_v<T, complex128_t>)
       return PyComplex_FromDoubles(v.real(), v.imag());

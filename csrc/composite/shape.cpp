@@ -324,6 +324,7 @@ Scalar item(const Tensor& self) {
   check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");
   return visit(self.dtype(), [&](auto tag) -> Scalar {
     using E = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<E, bool>) return *self.truth() != 0;
     E v = *self.template data<E>();
     if constexpr (std::is_same_v<E, half_t> || std::is_same_v<E, bfloat16_t>)
       return Scalar(float(v));

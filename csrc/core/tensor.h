@@ -86,6 +86,9 @@ class Tensor {
   T* data() const {
     return reinterpret_cast<T*>(bytes());
   }
+  // A bool tensor's elements, true where not 0. A view of another dtype may hold more than 0 and 1,
+  // which C++ may not read as bool.
+  const uint8_t* truth() const { return data<uint8_t>(); }
 
  private:
   Ref<TensorImpl> impl_;

@@ -515,7 +515,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   if (out.is_meta()) return out;
   copy_kernel(out, expand(self, sizes, false));
   Tensor m = contiguous_of(expand(mask, sizes, false)), from = contiguous_of(source);
-  const bool* flags = m.data<bool>();
+  const uint8_t* flags = m.truth();
   int64_t k = 0, n = out.numel(), w = out.itemsize();
   for (int64_t i = 0; i < n; i++)
     if (flags[i]) {
@@ -531,9 +531,9 @@ Tensor nonzero(const Tensor& self) {
       !self.is_meta(),
       "nonzero: the shape of the result depends on data, which meta tensors do not have");
   Tensor flags = contiguous_of(cast_of(self, DType::Bool));
-  const bool* p = flags.data<bool>();
+  const uint8_t* p = flags.truth();
   int64_t n = self.numel(), count = 0;
-  for (int64_t i = 0; i < n; i++) count += p[i];
+  for (int64_t i = 0; i < n; i++) count += p[i] != 0;
   Tensor out = flambeau::empty(Dims{count, self.dim()}, DType::Int64);
   int64_t* to = out.data<int64_t>();
   Dims at(size_t(self.dim()), 0);

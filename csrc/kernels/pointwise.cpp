@@ -762,8 +762,8 @@ void check_divisor(const Operand& self, const Operand& other) {
   const Tensor& t = other.tensor();
   if (t.is_meta()) return;
   Tensor flags = contiguous_of(cast_of(t, DType::Bool));
-  const bool* p = flags.data<bool>();
-  check(std::find(p, p + flags.numel(), false) == p + flags.numel(),
+  const uint8_t* p = flags.truth();
+  check(std::find(p, p + flags.numel(), 0) == p + flags.numel(),
         "ZeroDivisionError: integer division by zero");
 }
 

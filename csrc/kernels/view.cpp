@@ -16,11 +16,11 @@ Dims infer_size(IntSpan size, int64_t numel, const char* op) {
       hole = int64_t(i);
     } else {
       check(out[i] >= 0, op, ": invalid shape dimension ", out[i], " in ", size);
-      known *= out[i];
+      check(!__builtin_mul_overflow(known, out[i], &known) || numel == 0, "shape '", size,
+            "' is invalid for input of size ", numel);
     }
   }
   if (hole >= 0) {
-    check(known != 0 || numel != 0 || true, "");
     check(known != 0, op, ": cannot reshape tensor of ", numel, " elements into shape ", size,
           " because the unspecified dimension size -1 can be any value and is ambiguous");
     check(numel % known == 0, "shape '", size, "' is invalid for input of size ", numel);
@@ -297,7 +297,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   Dims sizes = self.sizes(), strides = self.strides();
   if (self.dim()) {
     sizes[d] = (n - size) / step + 1;
-    if (__builtin_mul_overflow(step, stride, &strides[d])) strides[d] = stride;  // one window
+    strides[d] = std::min(step, n) * stride;  // a step beyond the end leaves one window
   }
   sizes.push_back(size);
   strides.push_back(stride);

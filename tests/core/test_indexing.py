@@ -285,3 +285,11 @@ def test_gradients_of_set(seed):
         want[index] = 0.0
         assert x.grad.tolist() == want.tolist(), f"{array.shape} {index}"
         assert value.grad.tolist() == weights[index].tolist(), f"{array.shape} {index}"
+
+
+def test_bytes_seen_as_booleans():
+    x = flambeau.tensor([0, 2, 128, 1], dtype=flambeau.uint8).view(flambeau.bool)
+    assert x.tolist() == [False, True, True, True] and x[2].item() is True
+    assert x.nonzero().tolist() == [[1], [2], [3]] and x.sum() == 3
+    assert flambeau.ones(4).masked_scatter(x, flambeau.zeros(4)).tolist() == [1, 0, 0, 0]
+    assert flambeau.ones(4)[x].shape == (3,)
