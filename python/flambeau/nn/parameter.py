@@ -91,26 +91,27 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
 
 # What may be called on a tensor without shape: conversions and what loading of states needs.
 _CALLABLE = frozenset(
-    "__get__ __set__ copy_ cpu cuda to half float double bfloat16 char short int long "
-    "get_device is_complex is_floating_point size".split()
+    "copy_ cpu cuda to half float double bfloat16 char short int long get_device "
+    "is_complex is_floating_point size".split()
 )
+
+
+def _refuse(what, kind):
+    raise ValueError(
+        f"Attempted to use an uninitialized parameter in {what}: a {kind.__name__} has no shape "
+        "before `materialize` or its module's first call. Call the module once, with inputs of "
+        "the right shape."
+    )
 
 
 def _not_yet(name):
     """A method that only tensors with a shape have."""
 
     def method(self, *args, **kwargs):
-        raise ValueError(_UNUSABLE.format(func=name, cls=type(self).__name__))
+        _refuse(name, self.__class__)
 
     method.__name__ = name
     return method
-
-
-_UNUSABLE = (
-    "Attempted to use an uninitialized parameter in {func}: a {cls} has no shape before its "
-    "module's first call, or before `materialize`. Call the module once, with inputs of the right "
-    "shape."
-)
 
 
 class UninitializedTensorMixin:
@@ -171,10 +172,13 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        name = getattr(func, "__name__", "")
-        if name.removeprefix("to_") in _CALLABLE:
-            return _disabled_torch_function_impl(cls, func, types, args, kwargs or {})
-        raise ValueError(_UNUSABLE.format(func=func, cls=cls.__name__))
+        if getattr(func, "__name__", "").removeprefix("to_") not in _CALLABLE:
+            _refuse(func, cls)
+        before = _C._set_torch_function_enabled(False)
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            _C._set_torch_function_enabled(before)
 
 
 def is_lazy(param):
@@ -252,11 +256,21 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         buffer._is_buffer = True
         return buffer
 
+    def _like(self, data):
+        return self.__class__(self.requires_grad, data.device, data.dtype, self.persistent)
+
     def __deepcopy__(self, memo):
         if id(self) not in memo:
-            options = (self.requires_grad, self.data.device, self.data.dtype, self.persistent)
-            memo[id(self)] = self.__class__(*options)
+            memo[id(self)] = self._like(self.data)
         return memo[id(self)]
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        out = super().__torch_function__(func, types, args, kwargs)
+        # Modules put the conversion of a buffer in its place: it goes on waiting.
+        if type(out) is Tensor and isinstance(args[0], UninitializedBuffer):
+            return args[0]._like(out)
+        return out
 
 
 _C._register_type("Parameter", Parameter)

@@ -37,8 +37,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         RuntimeError: shapes of input and target do not fit, or a target is no class.
 
     Example:
-        >>> layer = nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4, 10])
-        >>> layer(flambeau.ones(3, 8), flambeau.tensor([0, 5, 19])).output.shape
+        >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 20, cutoffs=[4, 10])
+        >>> layer(flambeau.ones(3, 16), flambeau.tensor([0, 5, 19])).output.shape
         torch.Size([3])
     """
 

@@ -70,6 +70,18 @@ def _number_masks(padding, padding_name, mask, mask_name, dtype):
     )
 
 
+def _attend(attention, x, memory, attn_mask, key_padding_mask, is_causal):
+    return attention(
+        x,
+        memory,
+        memory,
+        attn_mask=attn_mask,
+        key_padding_mask=key_padding_mask,
+        need_weights=False,
+        is_causal=is_causal,
+    )[0]
+
+
 class _Layer(Module):
     """What encoder and decoder layers share: the two linear layers and the order of a block."""
 
@@ -96,6 +108,9 @@ class _Layer(Module):
         if self.norm_first:
             return x + block(norm(x), *args)
         return norm(x + block(x, *args))
+
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        return self.dropout1(_attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
 
     def _feedforward(self, x):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
@@ -162,18 +177,6 @@ class TransformerEncoderLayer(_Layer):
         x = self._residual(src, self.norm1, self._sa_block, mask, padding, is_causal)
         return self._residual(x, self.norm2, self._ff_block)
 
-    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
-        out = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            need_weights=False,
-            is_causal=is_causal,
-        )
-        return self.dropout1(out[0])
-
     def _ff_block(self, x):
         return self.dropout2(self._feedforward(x))
 
@@ -237,29 +240,9 @@ class TransformerDecoderLayer(_Layer):
         x = self._residual(x, self.norm2, self._mha_block, *other)
         return self._residual(x, self.norm3, self._ff_block)
 
-    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
-        out = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            need_weights=False,
-            is_causal=is_causal,
-        )
-        return self.dropout1(out[0])
-
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
-        out = self.multihead_attn(
-            x,
-            mem,
-            mem,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            need_weights=False,
-            is_causal=is_causal,
-        )
-        return self.dropout2(out[0])
+        out = _attend(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal)
+        return self.dropout2(out)
 
     def _ff_block(self, x):
         return self.dropout3(self._feedforward(x))
