@@ -319,6 +319,7 @@ def pointwise_descriptor(o):
     inputs, params = pointwise_inputs(o)
     bools = sum(1 << i for i, a in enumerate(inputs) if a.name == "condition")
     alpha = sum(1 << i for i, a in enumerate(params) if a.name in ("alpha", "beta"))
+    bounds = str("bounds" in o.tags).lower()
     cost = int(o.tag("cost") or 4)
     index = o.loop_index
     tables = ", ".join(
@@ -328,7 +329,7 @@ def pointwise_descriptor(o):
     return (
         f'static const PointwiseOp k_{o.name}{{"{o.name}", '
         f"DTypeRule::{RULES[o.dtype]}, {len(inputs)}, {len(params)}, "
-        f"{bools}, {alpha}, {cost}, {{{tables}}}}};"
+        f"{bools}, {alpha}, {bounds}, {cost}, {{{tables}}}}};"
     )
 
 

@@ -165,6 +165,12 @@ Tensor clamp_numbers(const Tensor& self, const std::optional<Scalar>& low,
 Tensor square_of(const Tensor& self) {
   return self.dtype() == DType::Bool ? _to_dtype(self, DType::Int64) : _square(self);
 }
+Tensor above(const Tensor& self, const Operand& low) {
+  return low.is_tensor() ? ge(self, low) : gt(self, low);
+}
+Tensor below(const Tensor& self, const Operand& high) {
+  return high.is_tensor() ? le(self, high) : lt(self, high);
+}
 Tensor lt_operands(const Operand& a, const Operand& b) {
   if (a.is_tensor()) return lt(a.tensor(), b);
   if (b.is_tensor()) return gt(b.tensor(), a);

@@ -46,6 +46,10 @@ Tensor clamp_tensors(const Tensor& self, const OptTensor& low, const OptTensor& 
 Tensor clamp_numbers(const Tensor& self, const std::optional<Scalar>& low,
                      const std::optional<Scalar>& high);
 Tensor square_of(const Tensor& self);
+// Where `self` lies within a bound. At a number itself the gradient is 0, as relu's: the smallest
+// of the subgradients. At an element of a tensor it is self's.
+Tensor above(const Tensor& self, const Operand& low);
+Tensor below(const Tensor& self, const Operand& high);
 Tensor lt_operands(const Operand& a, const Operand& b);
 Tensor celu_of(const Tensor& self, const Scalar& alpha);
 Tensor gelu_of(const Tensor& self, const std::string& approximate);

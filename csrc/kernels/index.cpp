@@ -347,11 +347,18 @@ Tensor along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& 
     using E = typename decltype(tag)::type;
     E* to = out.template data<E>();
     const E* v = source ? from.template data<E>() : nullptr;
-    for (int64_t o = 0; o < s.outer; o++)
-      for (int64_t i = 0; i < n; i++) {
-        int64_t j = p[i] < 0 ? p[i] + s.n : p[i];
-        f(to + (o * s.n + j) * s.inner, v ? v + (o * n + i) * s.inner : v, s.inner);
-      }
+    const auto change = f(E());
+    auto each = [&](int64_t inner) __attribute__((always_inline)) {
+      for (int64_t o = 0; o < s.outer; o++)
+        for (int64_t i = 0; i < n; i++) {
+          const int64_t j = p[i] < 0 ? p[i] + s.n : p[i];
+          change(to + (o * s.n + j) * inner, v ? v + (o * n + i) * inner : v, inner);
+        }
+    };
+    if (s.inner == 1)
+      each(1);  // one addition each, not a loop
+    else
+      each(s.inner);
   });
   return out;
 }
@@ -361,15 +368,16 @@ Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Ten
                  const Scalar& alpha) {
   check(!is_integral(self.dtype()) || alpha.is_integral(),
         "For integral input tensors, argument alpha must not be a floating point number.");
-  return along_dim("index_add", self, dim, index, &source, [&](auto* to, auto* from, int64_t n) {
-    using E = std::decay_t<decltype(*to)>;
-    const E a = alpha.to<E>();
-    for (int64_t k = 0; k < n; k++) to[k] = E(to[k] + E(a * from[k]));
+  return along_dim("index_add", self, dim, index, &source, [&]<class E>(E) {
+    return [a = alpha.to<E>()](E* to, const E* from, int64_t n) {
+      for (int64_t k = 0; k < n; k++) to[k] = E(to[k] + E(a * from[k]));
+    };
   });
 }
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  return along_dim("index_copy", self, dim, index, &source,
-                   [&](auto* to, auto* from, int64_t n) { std::copy(from, from + n, to); });
+  return along_dim("index_copy", self, dim, index, &source, [&]<class E>(E) {
+    return [](E* to, const E* from, int64_t n) { std::copy(from, from + n, to); };
+  });
 }
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value) {
   if (value.is_tensor())
@@ -380,9 +388,8 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Op
   Scalar s = value.is_tensor() ? ops::item(value.tensor()) : value.scalar();
   check(!s.is_complex() || self.is_complex(),
         "index_fill_(): Converting complex Scalar to non-complex type is not supported");
-  return along_dim("index_fill", self, dim, index, nullptr, [&](auto* to, auto*, int64_t n) {
-    using E = std::decay_t<decltype(*to)>;
-    std::fill(to, to + n, s.to<E>());
+  return along_dim("index_fill", self, dim, index, nullptr, [&]<class E>(E) {
+    return [v = s.to<E>()](E* to, const E*, int64_t n) { std::fill(to, to + n, v); };
   });
 }
 

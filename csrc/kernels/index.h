@@ -9,11 +9,19 @@ Tensor as_positions(const Tensor& index, const char* op);
 // Positions in [0, n), or in [-n, n) with `wrap`.
 template <class E = IndexError>
 void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap) {
-  int64_t* p = index.data<int64_t>();
-  for (int64_t i = 0; i < index.numel(); i++) {
-    if (p[i] < (wrap ? -n : 0) || p[i] >= n)
-      fail<E>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
-              ", element ", i, " of index)");
+  const int64_t *p = index.data<int64_t>(), count = index.numel(), low = wrap ? -n : 0;
+  constexpr int64_t block = 1024;
+  for (int64_t start = 0; start < count; start += block) {
+    if (count - start >= block) {  // the sign of p - low or of n - 1 - p tells, in whole vectors
+      uint64_t out = 0;
+      for (int64_t i = start; i < start + block; i++)
+        out |= (uint64_t(p[i]) - uint64_t(low)) | (uint64_t(n - 1) - uint64_t(p[i]));
+      if (int64_t(out) >= 0) continue;
+    }
+    for (int64_t i = start; i < std::min(count, start + block); i++)
+      if (p[i] < low || p[i] >= n)
+        fail<E>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
+                ", element ", i, " of index)");
   }
 }
 // What gather and scatter ask of index and src along dimension `d`.
@@ -55,7 +63,11 @@ void walk(const Tensor& index, int64_t begin, int64_t end, IntSpan a_strides, In
       a += rest % sizes[k] * step_a(k);
       b += rest % sizes[k] * step(b_strides, k);
     }
-    for (int64_t j = 0, i = row * n; j < n; j++, i++) f(a + j * sa, b + j * sb, i, p[i]);
+    const int64_t start = row * n;
+    if (sa == 0 && sb == 1)  // along dense rows: nothing to multiply
+      for (int64_t j = 0; j < n; j++) f(a, b + j, start + j, p[start + j]);
+    else
+      for (int64_t j = 0; j < n; j++) f(a + j * sa, b + j * sb, start + j, p[start + j]);
   }
 }
 inline int64_t row_count(const Tensor& index) {

@@ -460,6 +460,41 @@ void write_scalar(char* to, DType t, const Scalar& s) {
   });
 }
 
+struct Range {
+  int64_t low, high;
+};
+Range range_of(DType integer) {
+  if (integer == DType::UInt8) return {0, 255};
+  const int64_t high = std::numeric_limits<int64_t>::max() >> (64 - 8 * itemsize(integer));
+  return {-high - 1, high};
+}
+bool is_in(Range r, int64_t v) { return r.low <= v && v <= r.high; }
+
+Scalar bound_of(const Scalar& s, DType t) {
+  if (!is_integral(t) || !s.is_integral()) return s;
+  const Range r = range_of(t);
+  return std::clamp(s.to_int(), r.low, r.high);
+}
+
+int64_t number_of(const Tensor& t) {
+  int64_t v;
+  convert_elements(&v, DType::Int64, t.bytes(), t.dtype(), 1);
+  return v;
+}
+
+// The dtype in which integers compare as the numbers they are: PyTorch wraps a number that the
+// tensor's dtype cannot hold.
+DType comparable(DType common, std::initializer_list<Input> inputs) {
+  const Range range = range_of(common);
+  for (const Input& in : inputs) {
+    if (in.scalar && !is_in(range, in.scalar->to_int())) return DType::Int64;
+    if (in.tensor && in.tensor->dim() == 0 && !in.tensor->is_meta() &&
+        itemsize(in.tensor->dtype()) > itemsize(common) && !is_in(range, number_of(*in.tensor)))
+      return DType::Int64;
+  }
+  return common;
+}
+
 const char* rule_error_name(DType t) {
   static const char* names[] = {"Bool",  "Byte",   "Char",         "Short",
                                 "Int",   "Long",   "Half",         "BFloat16",
@@ -502,6 +537,7 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
   DType common = type.get();
   if (op.rule == DTypeRule::Float && category(common) <= Category::Integral)
     common = default_dtype();
+  if (op.rule == DTypeRule::Bool && is_integral(common)) common = comparable(common, inputs);
   plan.compute = info(common).compute;
   switch (op.rule) {
     case DTypeRule::Bool:
@@ -527,13 +563,13 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
     if (s.is_complex() && !is_complex(plan.compute))
       check(s.to_complex().imag() == 0, op.name,
             ": a complex number argument needs complex tensors, got ", plan.compute);
-    write_scalar(plan.params[i++], plan.compute, s);
+    write_scalar(plan.params[i++], plan.compute, op.bounds ? bound_of(s, plan.compute) : s);
   }
   i = 0;
   for (const Input& in : inputs) {
     if (in.scalar) {
       DType t = (op.bool_inputs >> i & 1) ? DType::Bool : plan.compute;
-      write_scalar(plan.numbers[i], t, *in.scalar);
+      write_scalar(plan.numbers[i], t, op.bounds ? bound_of(*in.scalar, t) : *in.scalar);
     }
     i++;
   }
@@ -702,10 +738,9 @@ void check_fits(const Scalar& value, DType t) {
   bool fits;
   if (value.is_integral()) {
     // as PyTorch, unsigned types take the negatives of their numbers
-    const int64_t high =
-        t == DType::UInt8 ? 255 : std::numeric_limits<int64_t>::max() >> (64 - bits);
-    const int64_t low = t == DType::UInt8 ? -255 : -high - 1;
-    fits = value.to_int() >= low && value.to_int() <= high;
+    Range range = range_of(t);
+    if (t == DType::UInt8) range.low = -range.high;
+    fits = is_in(range, value.to_int());
   } else {
     const double v = value.to_double(),
                  limit = t == DType::UInt8 ? 256.0 : std::ldexp(1.0, bits - 1);

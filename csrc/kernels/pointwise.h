@@ -24,6 +24,7 @@ struct PointwiseOp {
   uint8_t params;
   uint8_t bool_inputs;    // bit i: input i is read as bool whatever the compute dtype
   uint8_t integer_param;  // bit i: parameter i must be integral when the compute dtype is (alpha)
+  bool bounds;            // numbers only bound: beyond the dtype's range they act as its ends
   uint8_t cost;           // about ns per 16 elements: decides when threads pay
   const LoopFn (*tables[3])[kNumDTypes];  // by CpuTarget, [op] row of the family table
 };

@@ -17,6 +17,18 @@ FLAMBEAU_INLINE Complex<T> normalized_sinc(Complex<T> z) {
   Complex<T> angle = z * T(3.14159265358979323846);
   return z == Complex<T>(0) ? Complex<T>(1) : sin(angle) / angle;
 }
+// By a real number part by part: a product of complex numbers would make NaN of infinity times 0.
+template <class T>
+FLAMBEAU_INLINE T scaled(T x, T alpha) {
+  if constexpr (std::is_same_v<T, bool>)
+    return alpha && x;
+  else
+    return T(alpha * x);
+}
+template <Floating T>
+FLAMBEAU_INLINE Complex<T> scaled(Complex<T> z, Complex<T> alpha) {
+  return alpha.im == 0 ? Complex<T>(alpha.re * z.re, alpha.re * z.im) : alpha * z;
+}
 // The one with the larger real part goes outside, so that the exponential stays small.
 template <Floating T>
 FLAMBEAU_INLINE Complex<T> logaddexp(Complex<T> a, Complex<T> b) {

@@ -130,6 +130,14 @@ def test_clip_gradients():
     p.grad = flambeau.tensor([math.inf, 0.0])
     with pytest.raises(RuntimeError, match="non-finite"):
         nn.utils.clip_grad_norm_(p, 1.0, error_if_nonfinite=True)
+    # squares beyond float32, a norm within
+    p.grad = flambeau.full_like(p, 1e20)
+    norm = nn.utils.clip_grad_norm_(p, 1.0)
+    assert norm.dtype is flambeau.float32
+    assert norm.item() == pytest.approx(1e20 * p.numel() ** 0.5)
+    assert p.grad.norm().item() == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="max_norm"):
+        nn.utils.clip_grad_norm_(p, -1.0)
 
 
 def test_parameters_as_vector():

@@ -48,6 +48,7 @@ op(
     samples=unary(),
     ref="numpy.clip(self, -1, 1)",
     forms="inplace",
+    tags="bounds",
     doc="Limits elements to [min_val, max_val].",
 )
 op(

@@ -44,7 +44,7 @@ def elementary(
 # ---- arithmetic ----------------------------------------------------------------------------------
 op(
     "add(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
-    kernel=pointwise("x + alpha * y"),
+    kernel=pointwise("x + scaled(y, alpha)"),
     grad={"self": "grad", "other": "grad * conj(alpha)"},
     samples=binary(),
     ref="self + other",
@@ -55,7 +55,7 @@ op(
 )
 op(
     "sub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
-    kernel=pointwise("x - alpha * y"),
+    kernel=pointwise("x - scaled(y, alpha)"),
     on="ifc",
     grad={"self": "grad", "other": "-grad * conj(alpha)"},
     samples=binary(),
@@ -67,7 +67,7 @@ op(
 )
 op(
     "rsub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
-    kernel=pointwise("y - alpha * x"),
+    kernel=pointwise("y - scaled(x, alpha)"),
     node="RsubBackward0 if is_tensor(other) else RsubBackward1",
     on="ifc",
     grad={"self": "-grad * conj(alpha)", "other": "grad"},

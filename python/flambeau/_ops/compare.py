@@ -222,10 +222,11 @@ op(
     kernel=pointwise("maximum(x, y)"),
     node="ClampMinBackward1 if is_tensor(min) else ClampMinBackward0",
     on="bif",
-    grad={"self": "masked(grad, ge(self, min))", "min": "masked(grad, lt(self, min))"},
+    grad={"self": "masked(grad, above(self, min))", "min": "masked(grad, lt(self, min))"},
     samples=binary(),
     ref="numpy.maximum(self, min)",
     forms=MODULE,
+    tags="bounds",
     doc="Limits elements from below.",
 )
 op(
@@ -233,10 +234,11 @@ op(
     kernel=pointwise("minimum(x, y)"),
     node="ClampMaxBackward1 if is_tensor(max) else ClampMaxBackward0",
     on="bif",
-    grad={"self": "masked(grad, le(self, max))", "max": "masked(grad, gt(self, max))"},
+    grad={"self": "masked(grad, below(self, max))", "max": "masked(grad, gt(self, max))"},
     samples=binary(),
     ref="numpy.minimum(self, max)",
     forms=MODULE,
+    tags="bounds",
     doc="Limits elements from above.",
 )
 op(
@@ -244,11 +246,11 @@ op(
     kernel=pointwise("minimum(maximum(x, y), z)"),
     on="bif",
     grad={
-        "self": "masked(grad, logical_and(ge(self, min), le(self, max)))",
+        "self": "masked(grad, logical_and(above(self, min), below(self, max)))",
         "min": "masked(grad, logical_and(lt(self, min), lt_operands(min, max)))",
         "max": "masked(grad, logical_or(gt(self, max), logical_not(lt_operands(min, max))))",
     },
     samples=[],
     forms="",
-    tags="internal",
+    tags="internal bounds",
 )

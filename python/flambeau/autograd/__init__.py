@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib as _importlib
+
 from flambeau import _C
 from flambeau._C import Tensor
 
@@ -138,6 +140,12 @@ class detect_anomaly(set_detect_anomaly):
 
     def __init__(self, check_nan=True):
         super().__init__(True, check_nan)
+
+
+def __getattr__(name):
+    if name == "functional":  # on first use: few programs need it
+        return _importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 __all__ = [

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
-from flambeau._C import Tensor, ops
+from flambeau._C import Tensor, complex128, float64, ops, promote_types
 from flambeau.autograd import no_grad
 
 
@@ -14,8 +15,27 @@ def _gradients(parameters):
     return [p.grad for p in parameters if p.grad is not None]
 
 
+def _norm(tensors, norm_type, error_if_nonfinite):
+    """In float64, and the dtype of a result: squares of float32 numbers overflow from 1.8e19 on."""
+    with no_grad():
+        norms = [
+            ops.linalg_vector_norm(t, norm_type, dtype=complex128 if t.is_complex() else float64)
+            for t in tensors
+        ]
+        norms = ops.stack([n.to(device=norms[0].device) for n in norms])
+        total = ops.linalg_vector_norm(norms, norm_type)
+    if error_if_nonfinite and not bool(total.isfinite()):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+            "so it cannot be clipped. To disable this error and scale the gradients by the "
+            "non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    dtype = functools.reduce(promote_types, (t.dtype for t in tensors))
+    return total, dtype.to_real()
+
+
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all tensors together, as if they were one vector.
+    """The norm of all tensors together, as if they were one vector, computed in float64.
 
     Args:
         norm_type: which norm; may be ``inf``.
@@ -23,29 +43,27 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
         foreach: accepted; there is one implementation.
     """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    norm_type = float(norm_type)
     if not tensors:
         return ops.full((), 0.0)
-    with no_grad():
-        norms = [t.norm(norm_type) for t in tensors]
-        total = ops.stack([n.to(device=norms[0].device) for n in norms]).norm(norm_type)
-    if error_if_nonfinite and not bool(total.isfinite()):
-        raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
-            "so it cannot be clipped. To disable this error and scale the gradients by the "
-            "non-finite norm anyway, set `error_if_nonfinite=False`"
-        )
-    return total
+    total, dtype = _norm(tensors, float(norm_type), error_if_nonfinite)
+    return total.to(dtype)
 
 
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
-    """Scales gradients, in place, from the norm they have to at most max_norm."""
+    """Scales gradients, in place, from the norm they have to at most max_norm.
+
+    Raises:
+        ValueError: max_norm is negative, which would turn the gradients' sign.
+    """
+    max_norm = float(max_norm)
+    if max_norm < 0:
+        raise ValueError(f"clip_grad_norm_: max_norm must not be negative, got {max_norm}")
     grads = _gradients(parameters)
     if not grads:
         return
     with no_grad():
         # Clamped to 1 instead of tested: no synchronisation, and nan shows up in the result.
-        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in grads:
             grad.mul_(factor.to(device=grad.device))
 
@@ -71,9 +89,12 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
                 "`parameters` is an empty generator, no gradient clipping will occur.",
                 stacklevel=2,
             )
-    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
+    grads = _gradients(parameters)
+    if not grads:
+        return get_total_norm(grads, norm_type)
+    total, dtype = _norm(grads, float(norm_type), error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
-    return total
+    return total.to(dtype)
 
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
