@@ -125,8 +125,8 @@ for _module, _names in (
     ),
     (
         "nn._functional_raw",
-        "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss norm_except_dim"
-        " poisson_nll_loss triplet_margin_loss",
+        "cosine_embedding_loss embedding_bag hinge_embedding_loss margin_ranking_loss"
+        " norm_except_dim poisson_nll_loss triplet_margin_loss",
     ),
 ):
     _LAZY_NAMES.update(dict.fromkeys(_names.split(), _module))

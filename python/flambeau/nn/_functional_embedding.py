@@ -82,30 +82,87 @@ def _check_bags(input, weight, offsets, mode, per_sample_weights, scale_grad_by_
         )
 
 
-def _bag_bounds(input, offsets, include_last_offset):
-    """First index of each bag and, last, the end."""
-    if offsets.dtype.is_floating_point or input.dtype.is_floating_point:
+def _check_offsets(indices, offsets, include_last_offset):
+    if offsets.dtype.is_floating_point or indices.dtype.is_floating_point:
         raise RuntimeError(
             "embedding_bag: indices and offsets must be of scalar types Long or Int, but got "
-            f"{input.dtype} and {offsets.dtype}"
+            f"{indices.dtype} and {offsets.dtype}"
         )
-    bounds = offsets.tolist()
-    count = input.shape[0]
-    if bounds and bounds[0] != 0:
+    count = offsets.numel()
+    if include_last_offset and not count:
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1")
+    if not count:
+        return
+    first, last = int(offsets[0]), int(offsets[-1])
+    if first != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-            f"position 0. However, got {bounds[0]}"
+            f"position 0. However, got {first}"
         )
-    if bounds and bounds[-1] > count:
+    if last > indices.numel():
         raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length {count} but got offsets[-1] of "
-            f"{bounds[-1]}"
+            f"offsets[-1] can not be greater than input's length {indices.numel()} but got "
+            f"offsets[-1] of {last}"
         )
-    if include_last_offset:
-        if not bounds:
-            raise RuntimeError("include_last_offset: number of offsets should be at least 1")
-        return bounds
-    return [*bounds, count]
+    if bool((offsets[1:] < offsets[:-1]).any()):
+        raise RuntimeError("embedding_bag: offsets must not decrease")
+
+
+def bags_of_rows(
+    weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, last, padding
+):
+    """The work of `embedding_bag`, for indices (N,).
+
+    Args:
+        last: the last offset is the end of the last bag.
+        padding: an index that counts nothing; -1 for none.
+
+    Returns:
+        The bags, the bag of each index, how many indices count in a bag, and for mode max the
+        index of each result's row, None for others.
+    """
+    _check_offsets(indices, offsets, last)
+    bags = offsets.numel() - 1 if last else offsets.numel()
+    if last:
+        indices = indices[: int(offsets[-1])]
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights[: indices.numel()]
+    try:
+        rows = ops.embedding(weight, indices, padding, scale_grad_by_freq)
+    except IndexError as error:
+        raise RuntimeError(f"embedding_bag: {error}") from None
+    # Empty bags start where the next one does: the last bag that starts at an index has it.
+    starts = offsets[:bags].long()
+    bag_of = ops.searchsorted(starts, ops.arange(indices.numel()), right=True) - 1
+    kept = indices != padding
+    counts = starts.new_zeros((bags,)).index_add(0, bag_of, kept.long())
+    if mode == "max":
+        best, which = _max_of_bags(rows, kept, bag_of, starts, bags)
+        return best, bag_of, counts, indices[which] if indices.numel() else which
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    if padding >= 0:
+        rows = rows.masked_fill(~kept.unsqueeze(1), 0)
+    sums = rows.new_zeros((bags, weight.shape[1])).index_add(0, bag_of, rows)
+    if mode == "mean":
+        sums = sums / counts.clamp(min=1).to(rows.dtype).unsqueeze(1)
+    return sums, bag_of, counts, None
+
+
+def _max_of_bags(rows, kept, bag_of, starts, bags):
+    """The maxima and the rows they come from; zeros for bags in which nothing counts."""
+    if rows.shape[0] == 0:
+        nothing = (bags, rows.shape[1])
+        return rows.new_zeros(nothing) + rows.sum(0), starts.new_zeros(nothing)
+    # A table of positions (bag, place in the bag); places beyond a bag's end are masked.
+    rank = ops.arange(rows.shape[0])
+    place = rank - starts[bag_of]
+    shape = (bags, int(place.max()) + 1)
+    table = starts.new_zeros(shape).index_put((bag_of, place), rank)
+    valid = kept.new_zeros(shape).index_put((bag_of, place), kept)
+    best, where = rows[table].masked_fill(~valid.unsqueeze(2), float("-inf")).max(1)
+    empty = ~valid.any(1).unsqueeze(1)
+    return best.masked_fill(empty, 0), table.gather(1, where).masked_fill(empty, 0)
 
 
 def embedding_bag(
@@ -138,50 +195,21 @@ def embedding_bag(
     """
     _check_bags(input, weight, offsets, mode, per_sample_weights, scale_grad_by_freq)
     if input.dim() == 2:
-        bags, each = input.shape
-        lengths = [each] * bags
+        offsets = ops.arange(input.shape[0]) * input.shape[1]
         input = input.reshape(-1)
+        include_last_offset = False
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
-    else:
-        bounds = _bag_bounds(input, offsets, include_last_offset)
-        lengths = [b - a for a, b in zip(bounds, bounds[1:])]
-        bags = len(lengths)
-        input = input[: bounds[-1]]
     padding = _padding_index(padding_idx, weight.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    rows = ops.embedding(weight, input, padding, scale_grad_by_freq)
-    counts = input.new_empty((bags,))
-    for i, length in enumerate(lengths):
-        counts[i] = length
-    bag_of = ops.repeat_interleave(ops.arange(bags), counts)
-    kept = input != padding
-    if mode == "max":
-        return _max_of_bags(rows, kept, bag_of, lengths)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(1)
-    rows = rows.masked_fill(~kept.unsqueeze(1), 0)
-    sums = rows.new_zeros((bags, weight.shape[1])).index_add(0, bag_of, rows)
-    if mode == "sum":
-        return sums
-    used = rows.new_zeros((bags,)).index_add(0, bag_of, kept.to(rows.dtype))
-    return sums / used.clamp(min=1).unsqueeze(1)
-
-
-def _max_of_bags(rows, kept, bag_of, lengths):
-    bags, width = len(lengths), max(lengths, default=0)
-    if width == 0 or rows.shape[0] == 0:
-        return rows.new_zeros((bags, rows.shape[1]))
-    starts = [0]
-    for length in lengths:
-        starts.append(starts[-1] + length)
-    # A table of positions (bag, place in the bag); places beyond a bag's end are masked.
-    rank = ops.arange(rows.shape[0])
-    first = ops.stack([bag_of.new_full((), s) for s in starts[:-1]])
-    place = rank - first[bag_of]
-    table = bag_of.new_zeros((bags, width)).index_put((bag_of, place), rank)
-    valid = kept.new_zeros((bags, width)).index_put((bag_of, place), kept)
-    filled = rows[table].masked_fill(~valid.unsqueeze(2), float("-inf"))
-    best = filled.max(1)[0]
-    return best.masked_fill(~valid.any(1).unsqueeze(1), 0)
+    return bags_of_rows(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        include_last_offset,
+        padding,
+    )[0]

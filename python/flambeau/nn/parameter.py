@@ -89,14 +89,48 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
     return param
 
 
+# What may be called on a tensor without shape: conversions and what loading of states needs.
+_CALLABLE = frozenset(
+    "copy_ cpu cuda to half float double bfloat16 char short int long get_device "
+    "is_complex is_floating_point size".split()
+)
+
+
+def _refuse(what, kind):
+    raise ValueError(
+        f"Attempted to use an uninitialized parameter in {what}: a {kind.__name__} has no shape "
+        "before `materialize` or its module's first call. Call the module once, with inputs of "
+        "the right shape."
+    )
+
+
+def _not_yet(name):
+    """A method that only tensors with a shape have."""
+
+    def method(self, *args, **kwargs):
+        _refuse(name, self.__class__)
+
+    method.__name__ = name
+    return method
+
+
 class UninitializedTensorMixin:
-    """A tensor without shape until `materialize` is called."""
+    """A tensor without shape until `materialize` is called.
+
+    Until then it can be moved, converted, saved and loaded; ValueError otherwise.
+    """
 
     cls_to_become: type
     data: Tensor
 
     def materialize(self, shape, device=None, dtype=None):
-        """Gives the tensor its shape; the values are uninitialised."""
+        """Gives the tensor its shape; the values are uninitialised.
+
+        >>> weight = nn.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> type(weight).__name__, weight.shape
+        ('Parameter', torch.Size([2, 3]))
+        """
         device = self.data.device if device is None else device
         dtype = self.data.dtype if dtype is None else dtype
         self.data = ops.empty(shape, device=device, dtype=dtype)
@@ -117,11 +151,34 @@ class UninitializedTensorMixin:
             "initialize the parameters before calling `module.share_memory()`."
         )
 
+    # Methods that do not pass through __torch_function__.
+    numel = _not_yet("numel")
+    nelement = _not_yet("nelement")
+    dim = _not_yet("dim")
+    requires_grad_ = _not_yet("requires_grad_")
+    backward = _not_yet("backward")
+    register_hook = _not_yet("register_hook")
+    numpy = _not_yet("numpy")
+    tolist = _not_yet("tolist")
+    type = _not_yet("type")
+    __len__ = _not_yet("__len__")
+    __iter__ = _not_yet("__iter__")
+
     def __repr__(self):
-        return f"<{type(self).__name__}>"
+        return f"<{self.__class__.__name__}>"
 
     def __reduce_ex__(self, proto):
-        return type(self), (self.requires_grad,)
+        return self.__class__, (self.requires_grad,)
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if getattr(func, "__name__", "").removeprefix("to_") not in _CALLABLE:
+            _refuse(func, cls)
+        before = _C._set_torch_function_enabled(False)
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            _C._set_torch_function_enabled(before)
 
 
 def is_lazy(param):
@@ -130,7 +187,16 @@ def is_lazy(param):
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter whose shape the first input of its module decides."""
+    """A parameter whose shape the first input of its module decides.
+
+    Args:
+        requires_grad: whether gradients are computed for it.
+        device, dtype: of the tensor that it becomes.
+
+    Example:
+        >>> nn.UninitializedParameter()
+        <UninitializedParameter>
+    """
 
     cls_to_become = Parameter
 
@@ -169,7 +235,17 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape the first input of its module decides."""
+    """A buffer whose shape the first input of its module decides.
+
+    Args:
+        requires_grad: whether gradients are computed for it.
+        device, dtype: of the tensor that it becomes.
+        persistent: whether it is part of the module's `state_dict`.
+
+    Example:
+        >>> nn.UninitializedBuffer()
+        <UninitializedBuffer>
+    """
 
     cls_to_become = Tensor
 
@@ -179,6 +255,22 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         buffer.persistent = persistent
         buffer._is_buffer = True
         return buffer
+
+    def _like(self, data):
+        return self.__class__(self.requires_grad, data.device, data.dtype, self.persistent)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = self._like(self.data)
+        return memo[id(self)]
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        out = super().__torch_function__(func, types, args, kwargs)
+        # Modules put the conversion of a buffer in its place: it goes on waiting.
+        if type(out) is Tensor and isinstance(args[0], UninitializedBuffer):
+            return args[0]._like(out)
+        return out
 
 
 _C._register_type("Parameter", Parameter)

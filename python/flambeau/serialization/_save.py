@@ -236,6 +236,8 @@ class _TensorPickler(_PurePickler):
         kind, state = type(t), getattr(t, "__dict__", None)
         if kind is _C.Tensor and not state:
             return self._plain(t)
+        if kind.__module__ == "flambeau.nn.parameter" and kind.__name__.startswith("Uninit"):
+            return _TorchGlobal("torch.nn.parameter", kind.__name__), (t.requires_grad,)
         if kind.__name__ == "Parameter" and kind.__module__ == "flambeau.nn.parameter":
             args: tuple = (t.detach().as_subclass(_C.Tensor), t.requires_grad, OrderedDict())
             if state:

@@ -9,6 +9,7 @@ from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.parameter import Parameter
 
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
+    "MultiheadAttention",
     "PReLU",
     "RReLU",
     "ReLU",
@@ -450,3 +452,170 @@ class Softmax2d(Module):
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
             )
         return F.softmax(input, -3, _stacklevel=5)
+
+
+class MultiheadAttention(Module):
+    """Attention of several heads, each on a part of the projected queries, keys and values.
+
+    Args:
+        embed_dim: E, the size of queries and results; the heads share it.
+        num_heads: how many heads.
+        dropout: probability with which attention weights are dropped in training.
+        bias: whether the projections have biases.
+        add_bias_kv: appends a learned key and value.
+        add_zero_attn: appends a key and a value of zeros.
+        kdim, vdim: sizes of keys and values; E if left out.
+        batch_first: tensors are (N, L, E) instead of (L, N, E).
+
+    The call takes query, key and value, (L, N, E) or (L, E), and the options key_padding_mask,
+    need_weights, attn_mask, average_attn_weights and is_causal of
+    `nn.functional.multi_head_attention_forward`. It returns the result and the weights, None with
+    ``need_weights=False``.
+
+    Raises:
+        AssertionError: num_heads does not divide embed_dim.
+        ValueError: one of them is not positive.
+
+    Example:
+        >>> x = flambeau.ones(5, 2, 8)
+        >>> out, weights = nn.MultiheadAttention(8, 2)(x, x, x)
+        >>> out.shape, weights.shape
+        (torch.Size([5, 2, 8]), torch.Size([2, 5, 5]))
+    """
+
+    __constants__ = ["batch_first"]
+
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout=0.0,
+        bias=True,
+        add_bias_kv=False,
+        add_zero_attn=False,
+        kdim=None,
+        vdim=None,
+        batch_first=False,
+        device=None,
+        dtype=None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, got "
+                f"embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+
+        def parameter(*shape):
+            return Parameter(ops.empty(shape, device=device, dtype=dtype))
+
+        separate = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
+        if self._qkv_same_embed_dim:
+            self.in_proj_weight = parameter(3 * embed_dim, embed_dim)
+            for name in separate:
+                self.register_parameter(name, None)
+        else:
+            for name, size in zip(separate, (embed_dim, self.kdim, self.vdim)):
+                self.register_parameter(name, parameter(embed_dim, size))
+            self.register_parameter("in_proj_weight", None)
+        self.register_parameter("in_proj_bias", parameter(3 * embed_dim) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
+        if add_bias_kv:
+            self.bias_k = parameter(1, 1, embed_dim)
+            self.bias_v = parameter(1, 1, embed_dim)
+        else:
+            self.bias_k = self.bias_v = None
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        if self._qkv_same_embed_dim:
+            init.xavier_uniform_(self.in_proj_weight)
+        else:
+            init.xavier_uniform_(self.q_proj_weight)
+            init.xavier_uniform_(self.k_proj_weight)
+            init.xavier_uniform_(self.v_proj_weight)
+        if self.in_proj_bias is not None:
+            init.zeros_(self.in_proj_bias)
+            init.zeros_(self.out_proj.bias)
+        if self.bias_k is not None:
+            init.xavier_normal_(self.bias_k)
+        if self.bias_v is not None:
+            init.xavier_normal_(self.bias_v)
+
+    def __setstate__(self, state):
+        # Modules saved by old releases always had one size.
+        super().__setstate__({"_qkv_same_embed_dim": True, **state})
+
+    def forward(
+        self,
+        query,
+        key,
+        value,
+        key_padding_mask=None,
+        need_weights=True,
+        attn_mask=None,
+        average_attn_weights=True,
+        is_causal=False,
+    ):
+        swap = self.batch_first and query.dim() == 3
+        if swap:
+            # Equal arguments stay one object: they are projected together.
+            swapped = {id(x): x.transpose(0, 1) for x in (query, key, value) if x.dim() > 1}
+            query, key, value = (swapped.get(id(x), x) for x in (query, key, value))
+        out, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (out.transpose(0, 1) if swap else out), weights
+
+    def merge_masks(self, attn_mask, key_padding_mask, query):
+        """Both masks in one (N, num_heads, L, L), and which of them there are.
+
+        Args:
+            query: (N, L, E).
+
+        Returns:
+            The mask and 2; without attn_mask key_padding_mask as it is and 1; None twice.
+        """
+        if attn_mask is None:
+            return (None, None) if key_padding_mask is None else (key_padding_mask, 1)
+        batch, length = query.shape[:2]
+        # One mask for all, or one for each head of each sample.
+        shape = (batch, -1, length, length) if attn_mask.dim() == 3 else (1, 1, length, length)
+        mask = attn_mask.reshape(shape).expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is None:
+            return mask, 2
+        padding = key_padding_mask.reshape(batch, 1, 1, length)
+        return mask + padding.expand(-1, self.num_heads, -1, -1), 2

@@ -7,8 +7,9 @@ import math
 from flambeau._C import ops
 from flambeau.nn import functional as F
 from flambeau.nn import init
-from flambeau.nn.parameter import Parameter
+from flambeau.nn.parameter import Parameter, UninitializedParameter
 
+from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
 
@@ -19,6 +20,12 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
 ]
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -335,3 +342,133 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     _sizes = staticmethod(_triple)
     _operator = "conv_transpose3d"
+
+
+class _LazyConv(LazyModuleMixin):
+    """Beside a convolution: takes in_channels from the first input."""
+
+    def __init__(self, out_channels, kernel_size, *args, bias, device, dtype, **kwargs) -> None:
+        # The base is made without channels and bias: no shape is known, and nothing is drawn.
+        super().__init__(0, 0, kernel_size, *args, bias=False, **kwargs)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_channels = out_channels
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input, *args, **kwargs) -> None:
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._get_in_channels(input)
+        if self.in_channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        if self.transposed:
+            shape = (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
+        else:
+            shape = (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
+        self.weight.materialize(shape)
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
+
+    def _get_num_spatial_dims(self):
+        return len(self.kernel_size)
+
+    def _get_in_channels(self, input):
+        n = self._get_num_spatial_dims()
+        if input.dim() not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {input.shape}"
+            )
+        return input.shape[-n - 1]
+
+
+class _LazyPlainConv(_LazyConv):
+    def __init__(
+        self,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        options = {"groups": groups, "padding_mode": padding_mode}
+        members = {"bias": bias, "device": device, "dtype": dtype}
+        super().__init__(out_channels, kernel_size, stride, padding, dilation, **options, **members)
+
+
+class _LazyConvTranspose(_LazyConv):
+    def __init__(
+        self,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        options = {"groups": groups, "dilation": dilation, "padding_mode": padding_mode}
+        members = {"bias": bias, "device": device, "dtype": dtype}
+        super().__init__(
+            out_channels, kernel_size, stride, padding, output_padding, **options, **members
+        )
+
+
+class LazyConv1d(_LazyPlainConv, Conv1d):  # type: ignore[misc]
+    """A `Conv1d` that takes in_channels from its first input; the other arguments are the same.
+
+    Raises:
+        RuntimeError: the first input has another number of dimensions.
+        ValueError: groups do not divide its channels.
+
+    Example:
+        >>> layer = nn.LazyConv1d(4, 3)
+        >>> layer(flambeau.ones(2, 5, 8)).shape, layer.in_channels
+        (torch.Size([2, 4, 6]), 5)
+    """
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyPlainConv, Conv2d):  # type: ignore[misc]
+    """A `Conv2d` that takes in_channels from its first input; see `LazyConv1d`."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyPlainConv, Conv3d):  # type: ignore[misc]
+    """A `Conv3d` that takes in_channels from its first input; see `LazyConv1d`."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):  # type: ignore[misc]
+    """A `ConvTranspose1d` that takes in_channels from its first input; see `LazyConv1d`."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):  # type: ignore[misc]
+    """A `ConvTranspose2d` that takes in_channels from its first input; see `LazyConv1d`."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):  # type: ignore[misc]
+    """A `ConvTranspose3d` that takes in_channels from its first input; see `LazyConv1d`."""
+
+    cls_to_become = ConvTranspose3d

@@ -72,6 +72,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A `Linear` by the name that PyTorch's attention gives its last projection."""
+
+
 class Bilinear(Module):
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k."""
 
