@@ -229,8 +229,7 @@ class Backward {
     for (auto& hook : copy.tensor) {
       Tensor& g = grads[hook.input_nr];
       if (!g.defined()) continue;
-      if (Tensor changed = hook.call(g); changed.defined())
-        g = fit(changed, node.outputs[hook.input_nr], node);
+      if (Tensor changed = hook.call(g); changed.defined()) g = changed;
     }
     for (auto& hook : copy.retain)
       if (grads[hook.input_nr].defined()) hook.call(grads[hook.input_nr]);

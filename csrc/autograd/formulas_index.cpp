@@ -2,6 +2,7 @@
 
 #include "autograd/formulas.h"
 #include "dispatch/promotion.h"
+#include "kernels/number.h"
 #include "kernels/pointwise.h"
 
 namespace flambeau::formulas {
@@ -34,6 +35,7 @@ Tensor masked_filled(const Tensor& self, const Tensor& mask, const Operand& valu
     const Scalar& s = value.scalar();
     check(!s.is_complex() || self.is_complex(), "value cannot be converted to type ", self.dtype(),
           " without overflow");
+    check_fits(s, self.dtype());
     // the result keeps this tensor's dtype whatever number fills it
     if (category(self.dtype()) < s.category())
       v = visit(self.dtype(), [&](auto tag) -> Operand {
@@ -94,7 +96,7 @@ Tensor distinct(const Tensor& index) {
   return std::get<0>(_unique(reshape(index, Dims{-1}), false, std::nullopt));
 }
 
-Tensor repeat_counts(const Tensor& repeats) {
+Tensor repeat_counts(const Tensor& repeats, std::optional<int64_t> output_size) {
   check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   check(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
         "repeats has to be Long or Int tensor");
@@ -108,6 +110,8 @@ Tensor repeat_counts(const Tensor& repeats) {
     check(p[i] >= 0, "repeats can not be negative");
     check(!__builtin_add_overflow(total, p[i], &total), "repeat_interleave: too many elements");
   }
+  check(!output_size || *output_size == total, "repeat_interleave: output_size is ",
+        output_size.value_or(0), ", but repeats add up to ", total);
   Tensor out = flambeau::empty(Dims{total}, repeats.dtype());
   Tensor wide = out.dtype() == DType::Int64 ? out : flambeau::empty(Dims{total}, DType::Int64);
   int64_t* to = wide.data<int64_t>();
@@ -116,7 +120,8 @@ Tensor repeat_counts(const Tensor& repeats) {
   return out;
 }
 
-Tensor interleaved(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim) {
+Tensor interleaved(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim,
+                   std::optional<int64_t> output_size) {
   Tensor x = dim ? self : reshape(self, Dims{-1});
   int64_t d = dim.value_or(0), n = x.dim() ? x.size(d) : 1;
   if (x.dim() == 0) x = unsqueeze(x, 0);
@@ -125,7 +130,7 @@ Tensor interleaved(const Tensor& self, const Tensor& repeats, std::optional<int6
   check(r.numel() == n,
         "repeats must have the same size as input along dim, but got repeats.size(0) = ", r.numel(),
         " and input.size(", d, ") = ", n);
-  return index_select(x, d, repeat_counts(r));
+  return index_select(x, d, repeat_counts(r, output_size));
 }
 
 Tensor interleaved(const Tensor& self, int64_t repeats, std::optional<int64_t> dim) {

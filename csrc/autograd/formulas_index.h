@@ -14,8 +14,9 @@ Tensor masked_scatter_grad(const Tensor& grad, const Tensor& mask, const Dims& s
 Tensor take_flat(const Tensor& self, const Tensor& index);
 Tensor taken_along(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim);
 Tensor interleaved(const Tensor& self, int64_t repeats, std::optional<int64_t> dim);
-Tensor interleaved(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim);
-Tensor repeat_counts(const Tensor& repeats);
+Tensor interleaved(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim,
+                   std::optional<int64_t> output_size);
+Tensor repeat_counts(const Tensor& repeats, std::optional<int64_t> output_size);
 Tensor with_part(const Tensor& self, const Tensor& src, const Tensor& part);
 Tensor embedding_masked(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
                         bool scale_grad_by_freq);

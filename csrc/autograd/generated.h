@@ -7,6 +7,7 @@
 #include "autograd/node.h"
 #include "dispatch/entry.h"
 #include "dispatch/promotion.h"
+#include "kernels/number.h"
 #include "kernels/pointwise.h"
 #include "kernels/targets.h"
 #include "ops/all.h"

@@ -191,6 +191,11 @@ Ref<Node> grad_fn(const Tensor& t) {
   return meta->grad_fn;
 }
 
+bool gained_history(const Tensor& t) {
+  auto* meta = meta_if(t);
+  return meta->view && meta->view->base->requires_grad && grad_fn(t) && t->requires_grad;
+}
+
 Edge gradient_edge(const Tensor& t) {
   if (Ref<Node> fn = grad_fn(t)) return {std::move(fn), meta_if(t)->output_nr};
   auto* meta = meta_if(t);
@@ -263,6 +268,9 @@ void check_inplace(const Tensor& self, const char* op) {
     if (base->requires_grad && is_leaf(base))
       fail("a view of a leaf Variable that requires grad is being used in an in-place operation (",
            op, "). Use torch.no_grad() around it, or clone() first.");
+    if (self->requires_grad && is_leaf(self))
+      fail("a leaf Variable that requires grad is being used in an in-place operation (", op,
+           "). Use torch.no_grad() around it, or work on a clone().");
     if (meta->view->no_inplace && (self->requires_grad || base->requires_grad))
       fail(
           "Output of ", meta->view->op, " is a view and is being modified inplace by '", op,

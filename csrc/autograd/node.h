@@ -207,9 +207,13 @@ Tensor detach(const Tensor& t);      // shares memory and version counter
 Tensor data_alias(const Tensor& t);  // `.data`: shares memory, own version counter
 void set_data(const Tensor& t, const Tensor& source);
 
-inline bool wants_grad(const Tensor& t) { return t.defined() && t->requires_grad; }
+// Whether `t`, a view, got a history by an in-place change of its base after it was made.
+bool gained_history(const Tensor& t);
+inline bool wants_grad(const Tensor& t) {
+  return t.defined() && (t->requires_grad || (t->autograd && gained_history(t)));
+}
 inline bool wants_grad(const OptTensor& t) { return t && wants_grad(*t); }
-inline bool wants_grad(const Operand& t) { return t.requires_grad(); }
+inline bool wants_grad(const Operand& t) { return t.is_tensor() && wants_grad(t.tensor()); }
 inline bool wants_grad(const TensorList& list) {
   for (auto& t : list)
     if (wants_grad(t)) return true;

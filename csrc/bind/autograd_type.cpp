@@ -128,8 +128,12 @@ GradHook grad_hook(PyObject* f) {
     check<TypeError>(is_tensor(out.get()), "hook must return a Tensor or None, got ",
                      Py_TYPE(out.get())->tp_name);
     const Tensor& t = as_tensor(out.get());
-    check(equal(t.sizes(), g.sizes()), "hook '", "' has changed the size of value: ", g.sizes(),
-          " to ", t.sizes());
+    check(equal(t.sizes(), g.sizes()), "a hook has changed the size of value (was ", g.sizes(),
+          " got ", t.sizes(), ")");
+    check(t.dtype() == g.dtype(), "a hook has changed the type of value (was ", g.dtype(), " got ",
+          t.dtype(), ")");
+    check(t.device() == g.device(), "a hook has changed the device of value (was ", g.device(),
+          " got ", t.device(), ")");
     return t;
   };
 }

@@ -29,11 +29,10 @@ Scalar as_scalar(PyObject* o) {
   if (PyLong_Check(o)) {
     int overflow = 0;
     long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    // 64-bit patterns of unsigned numbers are accepted, as in PyTorch; larger ones set
-    // OverflowError
-    if (overflow) v = static_cast<long long>(PyLong_AsUnsignedLongLong(o));
-    if (PyErr_Occurred()) throw PythonError{};
-    return Scalar(int64_t(v));
+    if (!overflow && v != -1) return Scalar(int64_t(v));
+    const unsigned long long u = overflow ? PyLong_AsUnsignedLongLong(o) : 0;
+    if (PyErr_Occurred()) throw PythonError{};  // OverflowError from 2^64 on
+    return overflow ? Scalar::beyond_int64(u) : Scalar(int64_t(v));
   }
   if (PyComplex_Check(o)) {
     Py_complex z = PyComplex_AsCComplex(o);

@@ -7,8 +7,6 @@
 #include "kernels/pointwise.h"
 
 namespace flambeau::bind {
-namespace {
-
 Tensor tensor_from_sequence(PyObject* o) {
   static PyObject* make = nullptr;
   if (!make) {
@@ -19,6 +17,8 @@ Tensor tensor_from_sequence(PyObject* o) {
   return as_tensor(t.get());
 }
 
+namespace {
+
 bool is_array_like(PyObject* o) {
   // the usual kinds first: asking them for a missing attribute costs more than the whole view
   if (PySlice_Check(o) || PyLong_Check(o) || o == Py_None || o == Py_Ellipsis) return false;
@@ -26,14 +26,15 @@ bool is_array_like(PyObject* o) {
          (PyObject_HasAttrString(o, "__array__") && !is_number(o));
 }
 
-// A list of slices or tensors as the whole index is read as a tuple, as NumPy did.
+// A list that holds slices, tensors or sequences as the whole index is read as a tuple, as NumPy
+// did.
 bool acts_as_tuple(PyObject* index) {
   if (PyTuple_Check(index)) return true;
   if (!PyList_Check(index) || PyList_GET_SIZE(index) >= 32) return false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(index); i++) {
     PyObject* o = PyList_GET_ITEM(index, i);
     if (is_tensor(o) || PySlice_Check(o) || o == Py_Ellipsis || o == Py_None) return true;
-    if ((PyList_Check(o) || PyTuple_Check(o))) return false;
+    if (PySequence_Check(o) && !is_number(o)) return true;
   }
   return false;
 }

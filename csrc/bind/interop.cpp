@@ -6,6 +6,8 @@
 #include "autograd/node.h"
 #include "bind/convert.h"
 #include "bind/tensor_type.h"
+#include "dispatch/promotion.h"
+#include "kernels/number.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 
@@ -64,12 +66,26 @@ class SequenceItems {
   Object fast_;
 };
 
+// A NumPy scalar says its dtype, as an array would; float64's is a Python float, too.
+std::optional<DType> numpy_scalar_dtype(PyObject* o) {
+  const char* name = Py_TYPE(o)->tp_name;
+  if (std::strncmp(name, "numpy.", 6) != 0) return std::nullopt;
+  static const std::pair<const char*, DType> names[] = {
+      {"bool", DType::Bool},           {"bool_", DType::Bool},
+      {"uint8", DType::UInt8},         {"int8", DType::Int8},
+      {"int16", DType::Int16},         {"int32", DType::Int32},
+      {"int64", DType::Int64},         {"float16", DType::Float16},
+      {"float32", DType::Float32},     {"float64", DType::Float64},
+      {"complex64", DType::Complex64}, {"complex128", DType::Complex128}};
+  for (const auto& [known, dtype] : names)
+    if (std::strcmp(name + 6, known) == 0) return dtype;
+  return std::nullopt;
+}
+
 // Nested sequences -> tensor: one pass to find shape and kind, one to fill.
 struct SequenceScan {
   Dims sizes;
-  Category category = Category::Bool;
-  bool any = false;
-  bool is_half_float = false;
+  std::optional<DType> found;
 
   void scan(PyObject* o, size_t depth) {
     if (is_tensor(o)) {
@@ -78,13 +94,14 @@ struct SequenceScan {
           t.dim() == 0 || t.numel() == 1,
           "only one element tensors can be converted to Python scalars (a tensor of shape ",
           t.sizes(), " inside a sequence)");
-      note(category_of(t.dtype()));
+      note(t.dtype());
       return;
     }
     if (is_number(o)) {
       // integers of any size: a float dtype takes them
-      note(PyLong_Check(o) && !PyBool_Check(o) ? Category::Integral : as_scalar(o).category());
-      return;
+      if (PyLong_Check(o) && !PyBool_Check(o)) return note(DType::Int64);
+      const auto numpy = numpy_scalar_dtype(o);
+      return note(numpy ? *numpy : as_scalar(o).dtype());
     }
     check<TypeError>(!PyUnicode_Check(o) && !PyBytes_Check(o), "new(): invalid data type 'str'");
     check(PySequence_Check(o), "Could not infer dtype of ", Py_TYPE(o)->tp_name);
@@ -106,24 +123,10 @@ struct SequenceScan {
       scan(item.get(), depth + 1);
     }
   }
-  static Category category_of(DType t) { return flambeau::category(t); }
-  void note(Category c) {
-    category = any ? std::max(category, c) : c;
-    any = true;
+  void note(DType t) {
+    if (found != t) found = found ? promote(*found, t) : t;
   }
-  DType dtype() const {
-    if (!any) return default_dtype();
-    switch (category) {
-      case Category::Bool:
-        return DType::Bool;
-      case Category::Integral:
-        return DType::Int64;
-      case Category::Floating:
-        return default_dtype();
-      default:
-        return complex_dtype(default_dtype());
-    }
-  }
+  DType dtype() const { return found.value_or(default_dtype()); }
 };
 
 template <class T>
@@ -143,7 +146,7 @@ T number_from(PyObject* o, DType t) {
   Scalar s = as_scalar(o);
   check<TypeError>(!s.is_complex() || kind == Category::Complex || kind == Category::Bool,
                    "must be real number, not complex (dtype ", t, ")");
-  check_fits(s, t);
+  if (is_integral(t)) check_fits(s, t);  // floats beyond a dtype become infinite
   return s.to<T>();
 }
 
@@ -267,6 +270,9 @@ int tensor_getbuffer(PyObject* o, Py_buffer* view, int flags) {
     view->obj = nullptr;
     const Tensor& t = as_tensor(o);
     need_cpu(t, "buffer");
+    check(!wants_grad(t),
+          "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
+          "(memory shared through a buffer would change without its history)");
     if (!(flags & PyBUF_STRIDES) && !t.is_contiguous()) {
       PyErr_SetString(PyExc_BufferError, "tensor is not contiguous");
       throw PythonError{};

@@ -214,7 +214,7 @@ PyGetSetDef tensor_getset[] = {
     GET("H", ops::matrix_H(t)),
     GET("mH", ops::mH(t)),
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(t.requires_grad()); }>,
+    {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(wants_grad(t)); }>,
      set_requires_grad_attr, nullptr, nullptr},
     {"grad", get<[](const Tensor& t) -> PyObject* {
        return wrap(meta_if(t) ? meta_if(t)->grad : Tensor());
@@ -309,6 +309,13 @@ PyObject* positive(PyObject* a) { return incref(a); }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   static const int symbol[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+  // NumPy would compare the tensor as one object
+  Object array;
+  if ((op == Py_EQ || op == Py_NE) && std::strcmp(Py_TYPE(b)->tp_name, "numpy.ndarray") == 0) {
+    array = Object(guarded([&] { return wrap(tensor_from_sequence(b)); }));
+    if (!array) return nullptr;
+    b = array.get();
+  }
   PyObject* args[] = {b};
   return or_not_implemented(forward_call[symbol[op]](a, args, 1, nullptr), b);
 }

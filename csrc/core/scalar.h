@@ -48,7 +48,16 @@ class Scalar {
         return complex_dtype(default_dtype());
     }
   }
-  double to_double() const { return is_integral() ? double(i_) : d_; }
+  // A number of [2^63, 2^64), which only floats can hold; to_int() is its bit pattern.
+  static Scalar beyond_int64(uint64_t v) {
+    Scalar s{int64_t(v)};
+    s.beyond_int64_ = true;
+    return s;
+  }
+  bool is_beyond_int64() const { return beyond_int64_; }
+  double to_double() const {
+    return is_integral() ? beyond_int64_ ? double(uint64_t(i_)) : double(i_) : d_;
+  }
   int64_t to_int() const { return is_integral() ? i_ : int64_t(d_); }
   bool to_bool() const { return is_integral() ? i_ != 0 : d_ != 0 || (is_complex() && im_ != 0); }
   complex128_t to_complex() const { return {to_double(), is_complex() ? im_ : 0.0}; }
@@ -80,6 +89,7 @@ class Scalar {
 
  private:
   Kind kind_;
+  bool beyond_int64_ = false;
   union {
     int64_t i_;
     double d_;

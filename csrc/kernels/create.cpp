@@ -4,6 +4,7 @@
 
 #include "dispatch/promotion.h"
 #include "kernels/checks.h"
+#include "kernels/number.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 #include "runtime/parallel.h"
@@ -379,7 +380,7 @@ Tensor complex(const Tensor& re, const Tensor& im) {
 // -------------------------------------------------------------------------------------
 
 Tensor cat(const TensorList& tensors, int64_t dim) {
-  check(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
+  check<ValueError>(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
   ResultType type;
   // legacy: 1-d empty tensors are skipped whatever the others' shapes
   auto skipped = [](const Tensor& t) { return t.dim() == 1 && t.sizes()[0] == 0; };
@@ -520,6 +521,7 @@ Tensor triangular(const Tensor& self, int64_t diagonal, bool lower, const char* 
   Tensor out = flambeau::empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   Tensor source = contiguous_of(self);
+  diagonal = std::clamp(diagonal, -self.size(-2) - 1, self.size(-1) + 1);  // beyond is the same
   int64_t rows = self.size(-2), cols = self.size(-1), matrices = self.numel() / (rows * cols),
           w = self.itemsize();
   for (int64_t m = 0; m < matrices; m++)

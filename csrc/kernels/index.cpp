@@ -5,6 +5,7 @@
 #include "dispatch/promotion.h"
 #include "kernels/checks.h"
 #include "kernels/index.h"
+#include "kernels/number.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 #include "runtime/parallel.h"
@@ -388,6 +389,7 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Op
   Scalar s = value.is_tensor() ? ops::item(value.tensor()) : value.scalar();
   check(!s.is_complex() || self.is_complex(),
         "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  check_fits(s, self.dtype());
   return along_dim("index_fill", self, dim, index, nullptr, [&]<class E>(E) {
     return [v = s.to<E>()](E* to, const E*, int64_t n) { std::fill(to, to + n, v); };
   });
@@ -476,6 +478,7 @@ Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
   return scatter_with("scatter", self, dim, index, &src, [](auto& to, auto v) { to = v; });
 }
 Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  check_fits(value, self.dtype());
   return scatter_with("scatter", self, dim, index, nullptr,
                       [&](auto& to, auto v) { to = value.to<decltype(v)>(); });
 }

@@ -48,8 +48,11 @@ std::tuple<Tensor, Tensor> cholesky_factor(const char* op, const Tensor& self, b
     if (factor.numel() == 0) return;
     each_matrix(info.numel(), cube(n) / 3, [&](int64_t i) {
       T* a = matrix_at<T>(factor, i);
-      info.data<int32_t>()[i] =
-          no_usage_error("potrf", potrf<T>(upper ? 'U' : 'L', to_int(n), a, to_int(n)));
+      int status = no_usage_error("potrf", potrf<T>(upper ? 'U' : 'L', to_int(n), a, to_int(n)));
+      // OpenBLAS takes NaN and infinity for positive pivots
+      for (int64_t k = 0; k < n && status == 0; k++)
+        if (!std::isfinite(std::real(a[k * (n + 1)]))) status = int(k) + 1;
+      info.data<int32_t>()[i] = status;
       keep_triangle(a, n, n, upper);
     });
   });

@@ -8,6 +8,7 @@
 #endif
 
 #include "dispatch/promotion.h"
+#include "kernels/number.h"
 #include "kernels/targets.h"
 #include "runtime/parallel.h"
 
@@ -460,22 +461,6 @@ void write_scalar(char* to, DType t, const Scalar& s) {
   });
 }
 
-struct Range {
-  int64_t low, high;
-};
-Range range_of(DType integer) {
-  if (integer == DType::UInt8) return {0, 255};
-  const int64_t high = std::numeric_limits<int64_t>::max() >> (64 - 8 * itemsize(integer));
-  return {-high - 1, high};
-}
-bool is_in(Range r, int64_t v) { return r.low <= v && v <= r.high; }
-
-Scalar bound_of(const Scalar& s, DType t) {
-  if (!is_integral(t) || !s.is_integral()) return s;
-  const Range r = range_of(t);
-  return std::clamp(s.to_int(), r.low, r.high);
-}
-
 int64_t number_of(const Tensor& t) {
   int64_t v;
   convert_elements(&v, DType::Int64, t.bytes(), t.dtype(), 1);
@@ -487,6 +472,7 @@ int64_t number_of(const Tensor& t) {
 DType comparable(DType common, std::initializer_list<Input> inputs) {
   const Range range = range_of(common);
   for (const Input& in : inputs) {
+    if (in.scalar && in.scalar->is_beyond_int64()) return DType::Float64;
     if (in.scalar && !is_in(range, in.scalar->to_int())) return DType::Int64;
     if (in.tensor && in.tensor->dim() == 0 && !in.tensor->is_meta() &&
         itemsize(in.tensor->dtype()) > itemsize(common) && !is_in(range, number_of(*in.tensor)))
@@ -560,6 +546,7 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
       check(!s.is_bool() || plan.compute == DType::Bool,
             "Boolean alpha only supported for Boolean results.");
     }
+    if (!op.bounds) check_fits(s, plan.compute);
     if (s.is_complex() && !is_complex(plan.compute))
       check(s.to_complex().imag() == 0, op.name,
             ": a complex number argument needs complex tensors, got ", plan.compute);
@@ -567,7 +554,12 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
   }
   i = 0;
   for (const Input& in : inputs) {
-    if (in.scalar) {
+    if (in.scalar && plan.compute != common && op.rule == DTypeRule::Bool) {
+      // float16 computes in float32, but compares with the number as float16 has it
+      char rounded[16];
+      write_scalar(rounded, common, *in.scalar);
+      convert_elements(plan.numbers[i], plan.compute, rounded, common, 1);
+    } else if (in.scalar) {
       DType t = (op.bool_inputs >> i & 1) ? DType::Bool : plan.compute;
       write_scalar(plan.numbers[i], t, op.bounds ? bound_of(*in.scalar, t) : *in.scalar);
     }
@@ -708,6 +700,7 @@ void copy_kernel(const Tensor& dst, const Tensor& src) {
 }
 
 void fill_kernel(const Tensor& dst, const Scalar& value) {
+  check_fits(value, dst.dtype());
   if (dst.numel() == 0 || dst.is_meta()) return;
   alignas(16) char number[16];
   write_scalar(number, dst.dtype(), value);
@@ -730,41 +723,6 @@ void fill_kernel(const Tensor& dst, const Scalar& value) {
   o.data = number;
   o.width = o.compute_width = dst.itemsize();
   run(it);
-}
-
-void check_fits(const Scalar& value, DType t) {
-  if (!is_integral(t) || t == DType::Bool) return;
-  const int bits = int(itemsize(t)) * 8;
-  bool fits;
-  if (value.is_integral()) {
-    // as PyTorch, unsigned types take the negatives of their numbers
-    Range range = range_of(t);
-    if (t == DType::UInt8) range.low = -range.high;
-    fits = is_in(range, value.to_int());
-  } else {
-    const double v = value.to_double(),
-                 limit = t == DType::UInt8 ? 256.0 : std::ldexp(1.0, bits - 1);
-    fits = v < limit && v > (t == DType::UInt8 ? -limit : -limit - 1);
-    if (bits == 64) fits = v < limit && v >= -limit;
-  }
-  check(fits, "value cannot be converted to type ", info(t).name, " without overflow");
-}
-
-void check_divisor(const Operand& self, const Operand& other) {
-  auto whole = [](const Operand& x) {
-    return category(x.is_tensor() ? x.tensor().dtype() : x.scalar().dtype()) <= Category::Integral;
-  };
-  if (!whole(self) || !whole(other)) return;
-  if (!other.is_tensor()) {
-    check(other.scalar().to_bool(), "ZeroDivisionError: integer division by zero");
-    return;
-  }
-  const Tensor& t = other.tensor();
-  if (t.is_meta()) return;
-  Tensor flags = contiguous_of(cast_of(t, DType::Bool));
-  const uint8_t* p = flags.truth();
-  check(std::find(p, p + flags.numel(), 0) == p + flags.numel(),
-        "ZeroDivisionError: integer division by zero");
 }
 
 Tensor contiguous_of(const Tensor& t) {
@@ -819,7 +777,10 @@ void check_overlap(const char* op, const Tensor& out, const Tensor& in) {
   int64_t out_end = out.offset() + storage_extent(out.sizes(), out.strides()),
           in_end = in.offset() + storage_extent(in.sizes(), in.strides());
   const bool apart = out_end <= in.offset() || in_end <= out.offset();
-  const bool dense = out.is_contiguous() && in.is_contiguous();
+  const auto fills_range = [](const Tensor& t) {
+    return t.is_contiguous() || storage_extent(t.sizes(), t.strides()) == t.numel();
+  };
+  const bool dense = fills_range(out) && fills_range(in);
   check(apart || !dense,
         "unsupported operation: some elements of the input tensor and the written-to tensor refer "
         "to a single memory "

@@ -53,10 +53,6 @@ void run_pointwise_out(const PointwiseOp& op, const Tensor& out,
 // dst[...] = src[...] with conversion; shapes equal (expand src first).
 void copy_kernel(const Tensor& dst, const Tensor& src);
 void fill_kernel(const Tensor& dst, const Scalar& value);
-// Refuses numbers outside the range of an integer dtype (NaN too) and complex ones for real dtypes.
-void check_fits(const Scalar& value, DType t);
-// Integer division by zero is an error; floats give inf and NaN.
-void check_divisor(const Operand& self, const Operand& other);
 // A fresh contiguous tensor of the same elements, or the tensor itself when it is already so.
 Tensor contiguous_of(const Tensor& t);
 // Converted copy (or itself when nothing changes).

@@ -417,6 +417,7 @@ Tensor bincount(const Tensor& self, const OptTensor& weights, int64_t minlength)
           " is ", p[i], ")");
     top = std::max(top, p[i]);
   }
+  check(top < std::numeric_limits<int64_t>::max(), "bincount: the element ", top, " is too large");
   const int64_t bins = std::max(minlength, top + 1);
   const bool counts = !weights;
   const DType to = counts                               ? DType::Int64

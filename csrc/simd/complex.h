@@ -163,8 +163,15 @@ FLAMBEAU_COMPLEX Complex<T> sign(Complex<T> z) {
   return r == 0 ? Complex<T>(0) : z / Complex<T>(r);
 }
 FLAMBEAU_COMPLEX Complex<T> sgn(Complex<T> z) { return sign(z); }
-// z^0 is 1, also for z = 0.
+// z^0 is 1, also for z = 0. Small powers are products, which are exact where the numbers allow.
 FLAMBEAU_COMPLEX Complex<T> pow(Complex<T> a, Complex<T> b) {
+  if (b.im == 0) {
+    if (b.re == 1) return a;
+    if (b.re == 2) return a * a;
+    if (b.re == 3) return a * a * a;
+    if (b.re == -1) return Complex<T>(1) / a;
+    if (b.re == -2) return Complex<T>(1) / (a * a);
+  }
   Complex<T> r = cpow(a, b);
   return b.re == 0 && b.im == 0 ? Complex<T>(1) : r;
 }

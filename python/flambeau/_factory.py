@@ -94,9 +94,9 @@ def _convert(data, dtype, device):
 
 def _holds_arrays(data):
     first = data[0]
-    return not isinstance(first, (Tensor, bool, int, float, complex, list, tuple)) and hasattr(
-        first, "__array_interface__"
-    )
+    if isinstance(first, (Tensor, bool, int, float, complex, list, tuple)):
+        return False
+    return hasattr(first, "__array_interface__") and getattr(first, "ndim", 1) > 0
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):

@@ -89,6 +89,14 @@ op(
     doc="Shifted right by ``other`` bits, keeping the sign.",
     tags="number_then_tensor",
 )
+for _name, _full, _symbol in (("rlshift", "left", "<<"), ("rrshift", "right", ">>")):
+    op(
+        f"{_name}(Tensor self, Operand other) -> Tensor",
+        kernel=decomp(f"bitwise_{_full}_shift(as_tensor_like(other, self), self)"),
+        forms=f"rop:{_symbol}",
+        tags="internal",
+        samples=[],
+    )
 for _name in ("gcd", "lcm"):
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",

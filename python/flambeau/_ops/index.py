@@ -270,12 +270,12 @@ op(
 )
 op(
     "repeat_interleave.Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor",
-    kernel=decomp("interleaved(self, repeats, dim)"),
+    kernel=decomp("interleaved(self, repeats, dim, output_size)"),
     forms=FM,
 )
 op(
     "repeat_interleave.repeats(Tensor repeats, *, int? output_size=None) -> Tensor",
-    kernel=decomp("repeat_counts(repeats)"),
+    kernel=decomp("repeat_counts(repeats, output_size)"),
     forms="function",
 )
 op(

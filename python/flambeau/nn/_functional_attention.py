@@ -39,7 +39,7 @@ def scaled_dot_product_attention(
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
     if scale is None:
-        scale = 1.0 / math.sqrt(query.size(-1))
+        scale = 1.0 / math.sqrt(query.size(-1) or 1)
     dtype = query.dtype
     if dtype.itemsize < 4:  # half precision: rounded once, at the end
         query, key, value = query.float(), key.float(), value.float()

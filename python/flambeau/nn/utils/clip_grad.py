@@ -22,8 +22,8 @@ def _norm(tensors, norm_type, error_if_nonfinite):
             ops.linalg_vector_norm(t, norm_type, dtype=complex128 if t.is_complex() else float64)
             for t in tensors
         ]
-        norms = ops.stack([n.to(device=norms[0].device) for n in norms])
-        total = ops.linalg_vector_norm(norms, norm_type)
+        all_norms = ops.stack([n.to(device=norms[0].device) for n in norms])
+        total = ops.linalg_vector_norm(all_norms, norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
