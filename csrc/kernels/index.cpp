@@ -441,11 +441,18 @@ Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tenso
     using E = typename decltype(tag)::type;
     E* base = to.template data<E>();
     const E* values = src ? from.template data<E>() : nullptr;
-    int64_t step = to.strides()[size_t(d)];
-    walk(at, 0, row_count(at), to.strides(), src ? IntSpan(from.strides()) : IntSpan(), d,
-         [&](int64_t a, int64_t b, int64_t, int64_t i) {
-           f(base[a + i * step], values ? values[b] : E());
-         });
+    auto put = [&](auto step, auto value) {
+      walk(at, 0, row_count(at), to.strides(), src ? IntSpan(from.strides()) : IntSpan(), d,
+           [=, &f](int64_t a, int64_t b, int64_t, int64_t i) { f(base[a + i * step], value(b)); });
+    };
+    const int64_t step = to.strides()[size_t(d)];
+    const auto value = [=](int64_t b) { return values[b]; };
+    if (!src)
+      put(step, [](int64_t) { return E(); });
+    else if (step == 1)
+      put(std::integral_constant<int64_t, 1>(), value);  // nothing to multiply
+    else
+      put(step, value);
   });
   return out;
 }

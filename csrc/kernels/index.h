@@ -1,28 +1,43 @@
 // Shared by the operators that read or write at positions given by an index tensor.
 #pragma once
+#include <atomic>
+
 #include "core/tensor.h"
+#include "runtime/parallel.h"
 
 namespace flambeau::kernels {
 
 // An index tensor as contiguous int64.
 Tensor as_positions(const Tensor& index, const char* op);
+// Whether all of p[0, count) lie in [low, n): the sign of p - low or of n - 1 - p tells, in whole
+// vectors for blocks of a constant size.
+inline bool all_between(const int64_t* p, int64_t count, int64_t low, int64_t n) {
+  constexpr int64_t block = 1024;
+  const uint64_t first = uint64_t(low), last = uint64_t(n - 1);
+  uint64_t out = 0;
+  int64_t start = 0;
+  for (; start + block <= count; start += block) {
+    uint64_t block_out = 0;
+    for (int64_t i = 0; i < block; i++)
+      block_out |= (uint64_t(p[start + i]) - first) | (last - uint64_t(p[start + i]));
+    out |= block_out;
+  }
+  for (; start < count; start++) out |= (uint64_t(p[start]) - first) | (last - uint64_t(p[start]));
+  return int64_t(out) >= 0;
+}
 // Positions in [0, n), or in [-n, n) with `wrap`.
 template <class E = IndexError>
 void check_positions(const Tensor& index, int64_t n, const char* op, bool wrap) {
-  const int64_t *p = index.data<int64_t>(), count = index.numel(), low = wrap ? -n : 0;
-  constexpr int64_t block = 1024;
-  for (int64_t start = 0; start < count; start += block) {
-    if (count - start >= block) {  // the sign of p - low or of n - 1 - p tells, in whole vectors
-      uint64_t out = 0;
-      for (int64_t i = start; i < start + block; i++)
-        out |= (uint64_t(p[i]) - uint64_t(low)) | (uint64_t(n - 1) - uint64_t(p[i]));
-      if (int64_t(out) >= 0) continue;
-    }
-    for (int64_t i = start; i < std::min(count, start + block); i++)
-      if (p[i] < low || p[i] >= n)
-        fail<E>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
-                ", element ", i, " of index)");
-  }
+  const int64_t *p = index.data<int64_t>(), low = wrap ? -n : 0;
+  std::atomic<bool> good = true;
+  parallel_for(index.numel(), 1 << 16, [&](int64_t begin, int64_t end) {
+    if (!all_between(p + begin, end - begin, low, n)) good = false;
+  });
+  if (good) return;
+  for (int64_t i = 0; i < index.numel(); i++)
+    if (p[i] < low || p[i] >= n)
+      fail<E>("index ", p[i], " is out of bounds for dimension with size ", n, " (", op,
+              ", element ", i, " of index)");
 }
 // What gather and scatter ask of index and src along dimension `d`.
 void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Tensor& index,
