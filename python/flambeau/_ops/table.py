@@ -25,7 +25,8 @@ Fields of an entry
     tags     internal random autocast:lower autocast:fp32 view_copy
              any_device (arguments may be on different ones), divides (integers refuse `other` = 0),
              number_first (functions take a number as `self`), number_then_tensor (only before a
-             tensor), bounds (its numbers only bound: beyond the dtype's range they act as its
+             tensor), cost:N (about ns per 16 elements of a pointwise loop: when threads pay),
+             bounds (its numbers only bound: beyond the dtype's range they act as its
              ends), constant:0,2 (these results have no gradient), partial_grads (formulas get an undefined
              tensor for each result without one, not zeros)
     doc, example
