@@ -69,7 +69,8 @@ asan: $(STAMP)
 	  "-DFLAMBEAU_SANITIZE=address;undefined" -DFLAMBEAU_SIMD=avx2 \
 	  -DFLAMBEAU_PACKAGE_DIR=$(CURDIR)/build-asan/python/flambeau
 	$(BIN)/cmake --build build-asan -j $(JOBS)
-	LD_PRELOAD="$(ASAN_LIBS)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1 \
+	LD_PRELOAD="$(ASAN_LIBS)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=1024 \
+	  UBSAN_OPTIONS=halt_on_error=1 \
 	  PYTHONPATH=build-asan/python PYTHONMALLOC=malloc $(PY) -m pytest tests/core $(PYTEST_ARGS)
 
 clean:

@@ -260,7 +260,10 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const 
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const OptTensor& weight,
                                                      const OptTensor& bias, int64_t N, int64_t C,
                                                      int64_t HxW, int64_t group, double eps) {
-  check(input.numel() == N * C * HxW, "native_group_norm(): an input of shape ", input.sizes(),
+  int64_t expected = 0;
+  const bool fits =
+      !__builtin_mul_overflow(N, C, &expected) && !__builtin_mul_overflow(expected, HxW, &expected);
+  check(fits && input.numel() == expected, "native_group_norm(): an input of shape ", input.sizes(),
         " has not N * C * HxW = ", N, " * ", C, " * ", HxW, " elements");
   Tensor out = group_norm(input, group, weight, bias, eps, false);
   auto [var, mean] =

@@ -255,8 +255,10 @@ Tensor triangle(int64_t rows, int64_t cols, int64_t offset, bool lower, std::opt
   auto last = [&](int64_t i) {
     return lower ? std::clamp(i + offset + 1, int64_t(0), cols) : cols;
   };
-  check(rows < (int64_t(1) << 40) && offset > -(int64_t(1) << 60) && offset < (int64_t(1) << 60),
-        "tri_indices: too many rows, or offset too large: ", rows, ", ", offset);
+  check(rows < (int64_t(1) << 40) && cols < (int64_t(1) << 60) && offset > -(int64_t(1) << 60) &&
+            offset < (int64_t(1) << 60),
+        "tri_indices: too many rows or columns, or offset too large: ", rows, ", ", cols, ", ",
+        offset);
   // only rows [begin, end) have entries; rows [full, stop) of them have all columns
   const int64_t begin = lower ? std::clamp(-offset, int64_t(0), rows) : 0,
                 end = lower ? rows : std::clamp(cols - offset, int64_t(0), rows),

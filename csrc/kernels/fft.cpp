@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/checks.h"
 #include "kernels/fft_plan.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -32,6 +33,7 @@ struct Layout {
   }
 
   Dims strides(IntSpan sizes) const {
+    check_sizes("fft", "n", sizes);
     Dims out(sizes.size(), 1);
     int64_t step = 1;
     for (size_t i = order.size(); i-- > 0;) {

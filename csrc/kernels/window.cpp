@@ -106,7 +106,7 @@ Tensor kaiser_window(int64_t length, bool periodic, double beta, std::optional<D
 }
 
 Tensor fft_fftfreq(int64_t n, double d, std::optional<DType> dtype, std::optional<Device> device) {
-  return frequencies("fftfreq", n, d, std::max<int64_t>(n, 0), (n + 1) / 2, dtype, device);
+  return frequencies("fftfreq", n, d, std::max<int64_t>(n, 0), n / 2 + n % 2, dtype, device);
 }
 
 Tensor fft_rfftfreq(int64_t n, double d, std::optional<DType> dtype, std::optional<Device> device) {

@@ -108,7 +108,6 @@ class Op:
         self.tags = fields.pop("tags", "").split()
         self.doc = fields.pop("doc", "")
         self.example = fields.pop("example", "")
-        self.xfail = fields.pop("xfail", {})
         if fields:
             raise TypeError(f"{where}: {self.name}: unknown field {sorted(fields)}")
         self.check()
