@@ -386,7 +386,7 @@ PyMethodDef module_functions[] = {
 PyObject* add_hook(PyObject* o, PyObject* f) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = as_tensor(o);
-    check(t.requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
+    check(wants_grad(t), "cannot register a hook on a tensor that doesn't require gradient");
     check<TypeError>(PyCallable_Check(f), "register_hook: hook must be callable, got ",
                      Py_TYPE(f)->tp_name);
     uint64_t id = next_hook_id();
@@ -400,7 +400,7 @@ PyObject* add_hook(PyObject* o, PyObject* f) {
 PyObject* add_post_accumulate(PyObject* o, PyObject* f) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = as_tensor(o);
-    check(t.requires_grad() && is_leaf(t),
+    check(wants_grad(t) && is_leaf(t),
           "post accumulate grad hooks cannot be registered on non-leaf tensors");
     uint64_t id = next_hook_id();
     meta_of(t).post_accumulate.emplace_back(id, [kept = keep(f)](const Tensor& v) {
@@ -424,7 +424,7 @@ PyObject* remove_hook(PyObject* o, PyObject* id_object) {
 PyObject* retain_grad(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = as_tensor(o);
-    check(t.requires_grad(), "can't retain_grad on Tensor that has requires_grad=False");
+    check(wants_grad(t), "can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf(t) || meta_of(t).retains_grad) Py_RETURN_NONE;
     meta_of(t).retains_grad = true;
     // weak: the node must not keep the tensor that keeps the node

@@ -214,6 +214,7 @@ class Cache {
 }  // namespace
 
 std::shared_ptr<const FftPlan> fft_plan(int64_t n, DType real) {
+  check(n >= 1, "Invalid number of data points (", n, ") specified");
   static auto* cache = new Cache<FftPlan>;
   return cache->get(n, real, [&] {
     std::shared_ptr<const FftPlan> plan = make_plan(n, real);

@@ -22,6 +22,12 @@ def test_views_made_before_their_base_gets_a_history():
     rows_of[0] = w * 2
     (rows[0].sum() + w.sum()).backward()
     assert w.grad.tolist() == [3.0] * 3
+    y = flambeau.ones(2)
+    v = y[0:1]
+    y.mul_(x)
+    v.register_hook(lambda g: g * 2)
+    v.sum().backward()
+    assert x.grad.tolist() == [21.0]
     leaf = flambeau.ones(4)[:2].requires_grad_()
     with pytest.raises(RuntimeError, match="leaf Variable"):
         leaf.mul_(2)

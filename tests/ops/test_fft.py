@@ -375,3 +375,10 @@ def test_bits_do_not_depend_on_the_instruction_set():
         return subprocess.check_output([sys.executable, "-c", BITS], env=environment)
 
     assert digest("baseline") == digest("avx2") == digest("avx512")
+
+
+def test_a_length_of_zero_ends_below_the_public_names_too():
+    with pytest.raises(RuntimeError, match="data points"):
+        flambeau._C.ops._fft_r2c(flambeau.ones(0, 1, 3), [1, 0], 0, True)
+    empty = flambeau.ones(2, 0, dtype=flambeau.complex64)
+    assert flambeau._C.ops._fft_c2c(empty, [1], 0, True).shape == (2, 0)
