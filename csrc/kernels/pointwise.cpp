@@ -475,7 +475,7 @@ DType comparable(DType common, std::initializer_list<Input> inputs) {
     if (in.scalar && in.scalar->is_beyond_int64()) return DType::Float64;
     if (in.scalar && !is_in(range, in.scalar->to_int())) return DType::Int64;
     if (in.tensor && in.tensor->dim() == 0 && !in.tensor->is_meta() &&
-        itemsize(in.tensor->dtype()) > itemsize(common) && !is_in(range, number_of(*in.tensor)))
+        in.tensor->dtype() != common && !is_in(range, number_of(*in.tensor)))
       return DType::Int64;
   }
   return common;
@@ -556,7 +556,7 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
   for (const Input& in : inputs) {
     if (in.scalar && plan.compute != common && op.rule == DTypeRule::Bool) {
       // float16 computes in float32, but compares with the number as float16 has it
-      char rounded[16];
+      alignas(16) char rounded[16];
       write_scalar(rounded, common, *in.scalar);
       convert_elements(plan.numbers[i], plan.compute, rounded, common, 1);
     } else if (in.scalar) {

@@ -23,6 +23,8 @@ def test_integers_compare_as_the_numbers_they_are(dtype):
             assert (x > other).tolist() == (x >= other).tolist() == above
             assert not (x == other).any() and (x != other).all()
             assert flambeau.logical_and(x, flambeau.tensor(far)).all()
+    if dtype is flambeau.uint8:  # of the same width, but signed
+        assert (x > flambeau.tensor(-5, dtype=flambeau.int8)).all()
     assert x.lt_(2**40).tolist() == [1, 1] and x.dtype is dtype
 
 
