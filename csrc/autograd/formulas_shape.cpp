@@ -1,5 +1,6 @@
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "runtime/parallel.h"
 
 namespace flambeau::formulas {
 using namespace ops;
@@ -14,6 +15,8 @@ Dims inverse_permutation(const Dims& dims) {
 Tensor become(const Tensor& self, const Tensor& view) {
   if (view.is_same(self)) return self;
   check_inplace(self, "view in place");
+  await_long_work();
+  self->storage = view.storage();  // another thread may have replaced it during the wait
   self->set_geometry(view.sizes(), view.strides(), view.offset());
   if (view->requires_grad && !is_leaf(view)) {
     auto& meta = meta_of(self);

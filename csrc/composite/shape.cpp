@@ -5,6 +5,7 @@
 #include "dispatch/promotion.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
+#include "runtime/parallel.h"
 
 namespace flambeau::ops {
 
@@ -306,6 +307,7 @@ Tensor resize_(const Tensor& self, const Dims& size, std::optional<MemoryFormat>
 }
 
 Tensor set_(const Tensor& self, const Tensor& source) {
+  await_long_work();
   check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", self.dtype(), ", got ",
         source.dtype());
   check(self.device() == source.device(),

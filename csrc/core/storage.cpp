@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "runtime/allocator.h"
+#include "runtime/parallel.h"
 
 namespace flambeau {
 
@@ -38,6 +39,7 @@ void Storage::resize(size_t bytes) {
         "Trying to resize storage that is not resizable (foreign memory, or a NumPy array, a "
         "memoryview or "
         "a DLPack capsule shows it)");
+  await_long_work();
   if (device_.type != DeviceType::Meta) {
     if (bytes > capacity_)
       grow(bytes);

@@ -745,6 +745,7 @@ void convert_elements(void* dst, DType to, const void* src, DType from, int64_t 
 }
 
 void resize_tensor(const Tensor& t, IntSpan sizes) {
+  await_long_work();
   Dims strides = contiguous_strides(sizes);
   for (int64_t s : sizes) check(s >= 0, "negative size in ", sizes);
   const size_t bytes = size_t(storage_bytes(sizes, strides, t.offset(), t.itemsize()));

@@ -200,10 +200,16 @@ class Pool {
 constinit std::atomic<Pool*> the_pool{nullptr};
 constinit std::atomic<int> wanted{0};  // set_num_threads; 0: the default
 
+constinit BlockingHooks hooks;
+constinit std::atomic<int> sections{0}, waiting{0};  // of LongWork, of await_long_work
+constinit thread_local bool released = false;
+
 // A forked child has no workers: it forgets the parent's pool and makes its own on first use.
 void forget_pool() {
   the_pool.store(nullptr);
   inside = false;
+  sections.store(released ? 1 : 0);
+  waiting.store(0);
 }
 [[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, forget_pool);
 
@@ -217,6 +223,11 @@ Pool& pool() {
   return *current;
 }
 
+void leave_section() {
+  sections--;
+  sections.notify_all();
+}
+
 int default_threads() {
   for (const char* name : {"FLAMBEAU_NUM_THREADS", "OMP_NUM_THREADS"}) {
     const char* value = std::getenv(name);
@@ -224,9 +235,6 @@ int default_threads() {
   }
   return usable_cpus();
 }
-
-constinit BlockingHooks hooks;
-constinit thread_local bool released = false;
 
 }  // namespace
 
@@ -265,17 +273,32 @@ void run_chunks(int64_t n, int64_t chunk, int64_t grains, ChunkFn fn, void* cont
 
 void set_blocking_hooks(BlockingHooks h) { hooks = h; }
 
+// `sections` counts before the hooks release and after they acquire, so that whoever holds what
+// they guard and reads 0 knows that nobody is at work. While somebody waits, no new section opens
+// (its work runs with the hooks' lock held), so that the wait ends with the sections that are open.
 LongWork::LongWork(bool big) {
-  if (big && hooks.release && !released && !inside) {
-    state_ = hooks.release();
-    released = state_ != nullptr;
-  }
+  if (!big || !hooks.release || released || inside || waiting.load() > 0) return;
+  sections++;
+  state_ = hooks.release();
+  released = state_ != nullptr;
+  if (!released) leave_section();
 }
 
 LongWork::~LongWork() {
   if (!state_) return;
   released = false;
   hooks.acquire(state_);
+  leave_section();
+}
+
+void await_long_work() {
+  const int own = released ? 1 : 0;
+  if (sections.load() <= own) return;
+  waiting++;
+  void* state = hooks.release();
+  for (int open = sections.load(); open > own; open = sections.load()) sections.wait(open);
+  if (state) hooks.acquire(state);
+  waiting--;
 }
 
 }  // namespace flambeau

@@ -58,7 +58,8 @@ struct BlockingHooks {
 };
 void set_blocking_hooks(BlockingHooks hooks);
 
-// While one of these with big = true lives, the hooks have released; nested ones do nothing.
+// While one of these with big = true lives, the hooks have released; nested ones do nothing. Only
+// for work that ends by itself: others wait for it in await_long_work.
 class LongWork {
  public:
   explicit LongWork(bool big);
@@ -69,5 +70,10 @@ class LongWork {
  private:
   void* state_ = nullptr;
 };
+
+// Returns, with what the hooks guard held, when no other thread is in LongWork. To be called before
+// the memory or the geometry of a tensor that already exists changes: kernels read both inside
+// LongWork, where the GIL does not protect them.
+void await_long_work();
 
 }  // namespace flambeau

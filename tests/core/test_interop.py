@@ -331,6 +331,33 @@ def test_use_from_several_threads():
     assert not errors
 
 
+def test_memory_replaced_while_another_thread_reads():
+    """Kernels read without the GIL: a change of memory or geometry waits for them."""
+    large, small = flambeau.ones(1 << 21), flambeau.ones(8)
+    x = flambeau.ones(1 << 21)
+    seen, done = set(), threading.Event()
+
+    def read():
+        while not done.is_set():
+            seen.add(flambeau.exp(x).log().round().max().item())
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(25):
+        x.set_(small)
+        x.set_(large.clone())
+        x.data = small
+        x.data = large.clone()
+        x.resize_(8)
+        x.resize_(1 << 20).fill_(1.0)
+        x.t_()
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert seen <= {0.0, 1.0} and 1.0 in seen  # 0: between resize_ and fill_
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_fork():
     x = flambeau.arange(200_000.0)
