@@ -173,6 +173,11 @@ void use_outputs(const char* op, Geometry& g, const Tensor& grad, size_t rank) {
         g.batch, " images to ", g.out_channels, " channels, or larger than its result");
 }
 
+bool fast_conv(ConvPass pass, const Geometry& g, int rank, const Tensor& x, const Tensor& w,
+               const Tensor* bias, const Tensor& y) {
+  return winograd_conv(pass, g, x, w, bias, y) || onednn_conv(pass, g, rank, x, w, bias, y);
+}
+
 template <class T>
 void forward_gemm(const Geometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
                   const Tensor& y) {
@@ -299,7 +304,7 @@ Tensor conv_forward(const Tensor& self, const Tensor& weight, const OptTensor& b
       "conv_forward", output_sizes(g, size_t(rank)), self, weight,
       [&](const Tensor& x, const Tensor& w, const Tensor& y, MemoryFormat f) {
         return g.batch && g.columns() &&
-               onednn_conv(ConvPass::Output, g, rank, laid_out(x, f), dense(w), add, y);
+               fast_conv(ConvPass::Output, g, rank, laid_out(x, f), dense(w), add, y);
       },
       [&](auto tag, const Tensor& x, const Tensor& w, const Tensor& y) {
         forward_gemm<typename decltype(tag)::type>(g, x, w, add, y);
@@ -316,7 +321,7 @@ Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, const Dims& siz
       "conv_input_grad", size, grad, weight,
       [&](const Tensor& dy, const Tensor& w, const Tensor& dx, MemoryFormat f) {
         return dy.numel() &&
-               onednn_conv(ConvPass::Input, g, rank, dx, dense(w), nullptr, laid_out(dy, f));
+               fast_conv(ConvPass::Input, g, rank, dx, dense(w), nullptr, laid_out(dy, f));
       },
       [&](auto tag, const Tensor& dy, const Tensor& w, const Tensor& dx) {
         input_grad_gemm<typename decltype(tag)::type>(g, dy, w, dx);
@@ -333,7 +338,7 @@ Tensor conv_weight_grad(const Tensor& grad, const Tensor& self, const Dims& size
       "conv_weight_grad", size, grad, self,
       [&](const Tensor& dy, const Tensor& x, const Tensor& dw, MemoryFormat f) {
         return dy.numel() &&
-               onednn_conv(ConvPass::Weight, g, rank, laid_out(x, f), dw, nullptr, laid_out(dy, f));
+               fast_conv(ConvPass::Weight, g, rank, laid_out(x, f), dw, nullptr, laid_out(dy, f));
       },
       [&](auto tag, const Tensor& dy, const Tensor& x, const Tensor& dw) {
         weight_grad_gemm<typename decltype(tag)::type>(g, dy, x, dw);

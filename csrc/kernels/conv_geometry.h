@@ -30,5 +30,9 @@ enum class ConvPass : uint8_t { Output, Input, Weight };
 // kernel for the shape.
 bool onednn_conv(ConvPass pass, const ConvGeometry& g, int rank, const Tensor& x, const Tensor& w,
                  const Tensor* bias, const Tensor& y);
+// The same for dense 3×3 filters of stride 1 on contiguous tensors. False for other shapes, for few
+// channels or tiles, and on processors without fused multiplication.
+bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
+                   const Tensor* bias, const Tensor& y);
 
 }  // namespace flambeau

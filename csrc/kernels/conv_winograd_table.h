@@ -1,0 +1,37 @@
+// Transforms of Winograd's F(4×4, 3×3), in float. Plain types only: the header is also compiled
+// once per instruction set.
+#pragma once
+#include <cstdint>
+
+namespace flambeau {
+
+// Tiles of 4×4 outputs, `across` in a row of tiles; a call works on the tile rows [first, last) of
+// one plane. Transformed tiles are 36 numbers, number i of tile t at i * step + t, tiles counted
+// from the first one of the call. Up to kWinogradSlack numbers behind the last tile may be
+// overwritten.
+constexpr int64_t kWinogradSlack = 16;
+
+struct WinogradTiles {
+  int64_t first, last, across;
+};
+struct WinogradPlane {
+  int64_t height, width;
+};
+
+struct WinogradFns {
+  // Bᵀ d B for the 6×6 inputs of each tile; the plane is surrounded by zeros
+  void (*input)(const float* plane, WinogradPlane size, int64_t pad_y, int64_t pad_x,
+                WinogradTiles tiles, float* out, int64_t step);
+  // plane = Aᵀ m A + bias
+  void (*output)(const float* in, int64_t step, WinogradTiles tiles, float bias, float* plane,
+                 WinogradPlane size);
+  // A d Aᵀ for the 4×4 gradients of each tile's outputs
+  void (*output_grad)(const float* plane, WinogradPlane size, WinogradTiles tiles, float* out,
+                      int64_t step);
+  // G w Gᵀ for n filters of 9 numbers, turned by 180° or not: number i of filter j at i * step + j
+  void (*filter)(const float* w, int64_t n, bool turned, float* out, int64_t step);
+  // Gᵀ u G
+  void (*filter_grad)(const float* in, int64_t step, int64_t n, float* dw);
+};
+
+}  // namespace flambeau
