@@ -24,8 +24,9 @@ namespace {
 
 constexpr int64_t kNumbers = 36;      // of a transformed tile or filter
 constexpr int64_t kItemTiles = 192;   // tiles that one thread takes through all steps
+constexpr int64_t kManyTiles = 384;   // from which on tiles are shared out, not outputs
 constexpr int64_t kGradTiles = 1024;  // tiles between two sums of the weights' gradient
-constexpr int64_t kMinTiles = 16, kMinChannels = 24;
+constexpr int64_t kMinTiles = 4, kMinChannels = 24;
 
 // The fused operations of the transforms need an instruction.
 const WinogradFns* functions() {
@@ -47,18 +48,19 @@ struct Numbers {
   float* at(int64_t channel, int64_t tile) const {
     return memory.data<float>() + channel * row + tile;
   }
-  MatrixArg matrix(int64_t i) const { return {memory.data<float>() + i * step, row, 1}; }
-  MatrixArg transposed(int64_t i) const { return {memory.data<float>() + i * step, 1, row}; }
+  float* number(int64_t i) const { return memory.data<float>() + i * step; }
 };
 
-// Filters, or their gradients: number i of them all is a matrix (out channels, in channels).
+// Transformed filters in panels of outputs. Number i of them is a matrix (outputs, inputs), panel
+// by panel, and in a panel row by row or column by column.
 struct Filters {
-  int64_t outputs, inputs, step;
+  int64_t inputs, step;
+  bool by_columns;
   Tensor memory;
-  Filters(int64_t o, int64_t c) : outputs(o), inputs(c), step(o * c + 16) {
+  Filters(int64_t panels, int64_t c, bool columns)
+      : inputs(c), step(panels * kWinogradPanel * c + 16), by_columns(columns) {
     memory = empty(Dims{kNumbers * step}, DType::Float32);
   }
-  float* at(int64_t output) const { return memory.data<float>() + output * inputs; }
   float* number(int64_t i) const { return memory.data<float>() + i * step; }
 };
 
@@ -93,61 +95,91 @@ struct Problem {
   }
 };
 
-// f(begin, end) over [0, n), by all threads or by this one.
-template <class F>
-void share(bool parallel, int64_t n, int64_t grain, F&& f) {
-  if (parallel)
-    parallel_for(n, grain, f);
-  else
-    f(int64_t(0), n);
+int64_t panels(int64_t outputs) { return (outputs + kWinogradPanel - 1) / kWinogradPanel; }
+
+// The filters (out channels, in channels, 3, 3) as a pass sees them: for the gradient of the input,
+// outputs and inputs are exchanged, and the filters turned.
+struct Bank {
+  const float* data;
+  int64_t outputs, inputs;
+  bool exchanged;
+  // A panel of outputs, to the given place among those of u.
+  void transform(const WinogradFns& fns, int64_t panel, const Filters& u, int64_t to) const {
+    const int64_t first = panel * kWinogradPanel, count = std::min(kWinogradPanel, outputs - first);
+    float* out = u.number(0) + to * kWinogradPanel * inputs;
+    if (exchanged)
+      fns.filter({data + first * 9, inputs, outputs * 9, kWinogradPanel, count, true}, out, u.step);
+    else
+      fns.filter({data + first * inputs * 9, 1, 0, count * inputs, count * inputs, false}, out,
+                 u.step);
+  }
+};
+
+struct Pass {
+  Images in, out;
+  int64_t pad_y, pad_x;
+  Bank bank;
+  const float* bias;
+
+  void read(const Problem& p, Rows rows, int64_t channel, const Numbers& v) const {
+    p.each_image(rows, [&](int64_t image, WinogradTiles t, int64_t at) {
+      p.fns.input(in.plane(image, channel), in.size, pad_y, pad_x, t, v.at(channel, at), v.step);
+    });
+  }
+  // Channels of the result from `first` on.
+  void write(const Problem& p, Rows rows, int64_t first, const Numbers& m) const {
+    for (int64_t c = 0; c < m.channels; c++)
+      p.each_image(rows, [&](int64_t image, WinogradTiles t, int64_t at) {
+        p.fns.output(m.at(c, at), m.step, t, bias ? bias[first + c] : 0.f,
+                     out.plane(image, first + c), out.size);
+      });
+  }
+};
+
+void multiply(const Problem& p, const Filters& u, const Numbers& v, int64_t tiles,
+              const Numbers& m) {
+  for (int64_t i = 0; i < kNumbers; i++)
+    p.fns.product(m.channels, tiles, v.channels, u.number(i), kWinogradPanel * u.inputs,
+                  u.by_columns ? 1 : u.inputs, u.by_columns ? kWinogradPanel : 1, v.number(i),
+                  v.row, m.number(i), m.row);
 }
-// The numbers in groups of three: 12 groups are six chunks.
-template <class F>
-void share_numbers(bool parallel, F&& f) {
-  share(parallel, kNumbers / 3, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = 3 * begin; i < 3 * end; i++) f(i);
+
+// Few tiles: all of them transformed first, then each thread takes some outputs, whose transformed
+// filters and results stay in its cache.
+void convolve_by_output(const Problem& p, const Pass& pass) {
+  const Rows rows{0, p.rows()};
+  const Numbers v(pass.in.channels, p.tiles());
+  parallel_for(v.channels, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; c++) pass.read(p, rows, c, v);
+  });
+  parallel_for(panels(pass.out.channels), 1, [&](int64_t begin, int64_t end) {
+    const Filters u(1, v.channels, pass.bank.exchanged);
+    for (int64_t panel = begin; panel < end; panel++) {
+      const int64_t first = panel * kWinogradPanel;
+      const Numbers m(std::min(kWinogradPanel, pass.out.channels - first), p.tiles());
+      pass.bank.transform(p.fns, panel, u, 0);
+      multiply(p, u, v, p.tiles(), m);
+      pass.write(p, rows, first, m);
+    }
   });
 }
 
-Filters transformed(const WinogradFns& fns, const Tensor& w, bool turned) {
-  Filters u(w.sizes()[0], w.sizes()[1]);
-  parallel_for(u.outputs, std::max<int64_t>(1, 4096 / u.inputs), [&](int64_t begin, int64_t end) {
-    fns.filter(w.data<float>() + begin * u.inputs * 9, (end - begin) * u.inputs, turned,
-               u.at(begin), u.step);
+// Many tiles: all filters transformed first, then each thread takes some tiles through all steps.
+void convolve_by_tiles(const Problem& p, const Pass& pass) {
+  const int64_t count = panels(pass.bank.outputs);
+  const Filters u(count, pass.bank.inputs, pass.bank.exchanged);
+  parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; panel++) pass.bank.transform(p.fns, panel, u, panel);
   });
-  return u;
-}
-
-// out = filters · in (or filtersᵀ · in, when the input's channels are the filters' outputs).
-void convolve(const Problem& p, const Images& in, int64_t pad_y, int64_t pad_x, const Filters& u,
-              bool transposed, const float* bias, const Images& out) {
-  const int64_t wanted = p.tiles() > 2 * kItemTiles ? (p.tiles() + kItemTiles - 1) / kItemTiles : 1;
-  const int64_t items = std::min(wanted > 1 ? (wanted + 1) / 2 * 2 : 1, p.rows());
-  const bool inner = items == 1;  // one item: every step is shared out instead
+  const int64_t items = std::min((p.tiles() / kItemTiles + 1) / 2 * 2, p.rows());
   parallel_for(items, 1, [&](int64_t first, int64_t last) {
     for (int64_t item = first; item < last; item++) {
       const Rows rows{p.rows() * item / items, p.rows() * (item + 1) / items};
       const int64_t tiles = (rows.last - rows.first) * p.across;
-      const Numbers v(in.channels, tiles), m(out.channels, tiles);
-      share(inner, v.channels, 4, [&](int64_t begin, int64_t end) {
-        for (int64_t c = begin; c < end; c++)
-          p.each_image(rows, [&](int64_t image, WinogradTiles t, int64_t at) {
-            p.fns.input(in.plane(image, c), in.size, pad_y, pad_x, t, v.at(c, at), v.step);
-          });
-      });
-      share_numbers(inner, [&](int64_t i) {
-        const MatrixArg filters =
-            transposed ? MatrixArg{u.number(i), 1, u.inputs} : MatrixArg{u.number(i), u.inputs, 1};
-        gemm(DType::Float32, m.channels, tiles, v.channels, filters, v.matrix(i),
-             m.memory.data<float>() + i * m.step, m.row, false, true);
-      });
-      share(inner, m.channels, 4, [&](int64_t begin, int64_t end) {
-        for (int64_t c = begin; c < end; c++)
-          p.each_image(rows, [&](int64_t image, WinogradTiles t, int64_t at) {
-            p.fns.output(m.at(c, at), m.step, t, bias ? bias[c] : 0.f, out.plane(image, c),
-                         out.size);
-          });
-      });
+      const Numbers v(pass.in.channels, tiles), m(pass.out.channels, tiles);
+      for (int64_t c = 0; c < v.channels; c++) pass.read(p, rows, c, v);
+      multiply(p, u, v, tiles, m);
+      pass.write(p, rows, 0, m);
     }
   });
 }
@@ -155,10 +187,11 @@ void convolve(const Problem& p, const Images& in, int64_t pad_y, int64_t pad_x, 
 // dw from the input and the gradient of the output; sums over blocks of tiles, in their order.
 void weight_grad(const Problem& p, const Images& in, int64_t pad_y, int64_t pad_x,
                  const Images& grad, float* dw) {
-  const Filters u(grad.channels, in.channels);
-  const int64_t step = std::max<int64_t>(1, kGradTiles / p.across);
-  for (int64_t first = 0; first < p.rows(); first += step) {
-    const Rows rows{first, std::min(first + step, p.rows())};
+  const int64_t filters = grad.channels * in.channels, step = filters + 16;
+  const Tensor sums = empty(Dims{kNumbers * step}, DType::Float32);
+  const int64_t block = std::max<int64_t>(1, kGradTiles / p.across);
+  for (int64_t first = 0; first < p.rows(); first += block) {
+    const Rows rows{first, std::min(first + block, p.rows())};
     const int64_t tiles = (rows.last - rows.first) * p.across;
     const Numbers v(in.channels, tiles), m(grad.channels, tiles);
     parallel_for(v.channels + m.channels, 4, [&](int64_t begin, int64_t end) {
@@ -172,13 +205,15 @@ void weight_grad(const Problem& p, const Images& in, int64_t pad_y, int64_t pad_
           }
         });
     });
-    share_numbers(true, [&](int64_t i) {
-      gemm(DType::Float32, u.outputs, u.inputs, tiles, m.matrix(i), v.transposed(i), u.number(i),
-           u.inputs, first > 0, true);
+    // in groups of three, as 12 groups make six equal chunks
+    parallel_for(kNumbers / 3, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = 3 * begin; i < 3 * end; i++)
+        gemm(DType::Float32, m.channels, v.channels, tiles, {m.number(i), m.row, 1},
+             {v.number(i), 1, v.row}, sums.data<float>() + i * step, v.channels, first > 0, true);
     });
   }
-  parallel_for(u.outputs, std::max<int64_t>(1, 4096 / u.inputs), [&](int64_t begin, int64_t end) {
-    p.fns.filter_grad(u.at(begin), u.step, (end - begin) * u.inputs, dw + begin * u.inputs * 9);
+  parallel_for(filters, 4096, [&](int64_t begin, int64_t end) {
+    p.fns.filter_grad(sums.data<float>() + begin, step, end - begin, dw + begin * 9);
   });
 }
 
@@ -203,14 +238,24 @@ bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const 
   const WinogradPlane& made = pass == ConvPass::Input ? in.size : out.size;
   const Problem p{*fns, g.batch, (made.height + 3) / 4, (made.width + 3) / 4};
   if (p.tiles() < kMinTiles) return false;
-  if (pass == ConvPass::Output)
-    convolve(p, in, g.padding[1], g.padding[2], transformed(*fns, w, false), false,
-             bias ? bias->data<float>() : nullptr, out);
-  else if (pass == ConvPass::Input)
-    convolve(p, out, 2 - g.padding[1], 2 - g.padding[2], transformed(*fns, w, true), true, nullptr,
-             in);
-  else
+  if (pass == ConvPass::Weight) {
     weight_grad(p, in, g.padding[1], g.padding[2], out, w.data<float>());
+    return true;
+  }
+  const Pass run = pass == ConvPass::Output
+                       ? Pass{in,
+                              out,
+                              g.padding[1],
+                              g.padding[2],
+                              {w.data<float>(), g.out_channels, g.in_channels, false},
+                              bias ? bias->data<float>() : nullptr}
+                       : Pass{out,
+                              in,
+                              2 - g.padding[1],
+                              2 - g.padding[2],
+                              {w.data<float>(), g.in_channels, g.out_channels, true},
+                              nullptr};
+  (p.tiles() < kManyTiles ? convolve_by_output : convolve_by_tiles)(p, run);
   return true;
 }
 

@@ -8,6 +8,10 @@
 #include "kernels/conv_winograd_table.h"
 #include "simd/target.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 namespace {
@@ -117,7 +121,7 @@ void input(const float* plane, WinogradPlane size, int64_t pad_y, int64_t pad_x,
            WinogradTiles tiles, float* out, int64_t step) {
   // Tiles reach two columns and rows into the next ones: a row of lanes has one more than tiles.
   constexpr int64_t kPhase = 2 * kRoom + kLanes;
-  alignas(64) float dealt[16 * kPhase] = {}, half[36 * kRoom], whole[36 * kRoom];
+  alignas(64) float dealt[16 * kPhase], half[36 * kRoom], whole[36 * kRoom];
   each_block(tiles, tiles.across + 1, [&](int64_t ty, int64_t rows, int64_t tx, int64_t n) {
     const int64_t pitch = n + 1, lanes = whole_lanes(rows == 1 ? n : rows * pitch);
     for (int64_t r = 0; r < 4 * rows + 2; r++) {
@@ -125,6 +129,10 @@ void input(const float* plane, WinogradPlane size, int64_t pad_y, int64_t pad_x,
       const float* row = y >= 0 && y < size.height ? plane + y * size.width : nullptr;
       deal(row, size.width, 4 * tx - pad_x, pitch, dealt + r % 4 * 4 * kPhase + r / 4 * pitch,
            kPhase);
+    }
+    for (int64_t a = 0; a < 16; a++) {  // rows 0 and 1 modulo 4 have one more line
+      const int64_t dealt_out = (rows + (a < 8)) * pitch;
+      std::fill(dealt + a * kPhase + dealt_out, dealt + a * kPhase + lanes + pitch + 1, 0.f);
     }
     for (int64_t q = 0; q < 6; q++) {
       const float* from = dealt + q % 4 * kPhase + q / 4;
@@ -189,7 +197,7 @@ void output(const float* in, int64_t step, WinogradTiles tiles, float bias, floa
 
 void output_grad(const float* plane, WinogradPlane size, WinogradTiles tiles, float* out,
                  int64_t step) {
-  alignas(64) float dealt[16 * kRoom] = {}, half[24 * kRoom];
+  alignas(64) float dealt[16 * kRoom], half[24 * kRoom];
   each_block(tiles, tiles.across, [&](int64_t ty, int64_t rows, int64_t tx, int64_t n) {
     const int64_t lanes = whole_lanes(rows * n);
     for (int64_t r = 0; r < 4 * rows; r++) {
@@ -197,6 +205,8 @@ void output_grad(const float* plane, WinogradPlane size, WinogradTiles tiles, fl
       const float* row = y < size.height ? plane + y * size.width : nullptr;
       deal(row, size.width, 4 * tx, n, dealt + r % 4 * 4 * kRoom + r / 4 * n, kRoom);
     }
+    for (int64_t a = 0; a < 16; a++)
+      std::fill(dealt + a * kRoom + rows * n, dealt + a * kRoom + lanes, 0.f);
     for (int64_t q = 0; q < 4; q++)
       each_lane(lanes, [&](int64_t l) {
         output_grad_line([&](int r) { return dealt[(r * 4 + q) * kRoom + l]; },
@@ -211,39 +221,110 @@ void output_grad(const float* plane, WinogradPlane size, WinogradTiles tiles, fl
   });
 }
 
-void filter(const float* w, int64_t n, bool turned, float* out, int64_t step) {
-  alignas(64) float dealt[9 * kBlock] = {}, half[18 * kBlock], whole[36 * kBlock];
-  for (int64_t at = 0; at < n; at += kBlock) {
-    const int64_t count = std::min(kBlock, n - at), lanes = whole_lanes(count);
-    for (int64_t k = 0; k < 9; k++) {
-      const float* from = w + at * 9 + (turned ? 8 - k : k);
-      for (int64_t j = 0; j < count; j++) dealt[k * kBlock + j] = from[9 * j];
+// ---- products ----------------------------------------------------------------------------------
+
+#if defined(__AVX512F__)
+constexpr int64_t kWidth = 16;
+#else
+constexpr int64_t kWidth = 8;
+#endif
+typedef float Vector __attribute__((vector_size(kWidth * 4)));
+typedef float Unaligned __attribute__((vector_size(kWidth * 4), aligned(4), may_alias));
+
+FLAMBEAU_INLINE Vector load(const float* p) { return *reinterpret_cast<const Unaligned*>(p); }
+FLAMBEAU_INLINE void store(float* p, Vector v) { *reinterpret_cast<Unaligned*>(p) = v; }
+FLAMBEAU_INLINE Vector multiply_add(float a, Vector b, Vector c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+#else
+  for (int64_t i = 0; i < kWidth; i++) c[i] = fma(a, b[i], c[i]);
+  return c;
+#endif
+}
+
+// Rows of c, two vectors wide, in registers.
+template <int Rows>
+void product_block(int64_t k, const float* a, int64_t a_row, int64_t a_col, const float* b,
+                   int64_t b_row, float* c, int64_t c_row) {
+  Vector sum[Rows][2] = {};
+  for (int64_t p = 0; p < k; p++, a += a_col, b += b_row) {
+    const Vector b0 = load(b), b1 = load(b + kWidth);
+#pragma GCC unroll 6
+    for (int r = 0; r < Rows; r++) {
+      sum[r][0] = multiply_add(a[r * a_row], b0, sum[r][0]);
+      sum[r][1] = multiply_add(a[r * a_row], b1, sum[r][1]);
     }
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < Rows; r++) {
+    store(c + r * c_row, sum[r][0]);
+    store(c + r * c_row + kWidth, sum[r][1]);
+  }
+}
+
+void product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_panel, int64_t a_row,
+             int64_t a_col, const float* b, int64_t b_row, float* c, int64_t c_row) {
+  static_assert(kWinogradPanel % 6 == 0);
+  for (int64_t j = 0; j < n; j += 2 * kWidth) {
+    auto rows = [&](auto count, int64_t i) {
+      product_block<decltype(count)::value>(
+          k, a + i / kWinogradPanel * a_panel + i % kWinogradPanel * a_row, a_row, a_col, b + j,
+          b_row, c + i * c_row + j, c_row);
+    };
+    int64_t i = 0;
+    for (; i + 6 <= m; i += 6) rows(std::integral_constant<int, 6>(), i);
+    for (; i + 2 <= m; i += 2) rows(std::integral_constant<int, 2>(), i);
+    if (i < m) rows(std::integral_constant<int, 1>(), i);
+  }
+}
+
+// ---- filters -----------------------------------------------------------------------------------
+
+void filter(const WinogradFilters& f, float* out, int64_t step) {
+  constexpr int64_t kFilters = 8 * kWinogradPanel;  // of a block
+  static_assert(kFilters % kLanes == 0);
+  alignas(64) float dealt[9 * kFilters], half[18 * kFilters], whole[36 * kFilters];
+  const int64_t n = f.groups * f.size;
+  for (int64_t at = 0; at < n; at += kFilters) {
+    const int64_t count = std::min(kFilters, n - at), lanes = whole_lanes(count);
+    for (int64_t l = 0, group = at / f.size, first = at % f.size; l < count; group++, first = 0) {
+      const int64_t run = std::min(f.size - first, count - l);
+      for (int64_t j = 0; j < run; j++, l++) {
+        const float* w = f.data + group * f.pitch + std::min(first + j, f.valid - 1) * 9;
+        for (int64_t k = 0; k < 9; k++) dealt[k * kFilters + l] = w[f.turned ? 8 - k : k];
+      }
+    }
+    for (int64_t k = 0; k < 9; k++)
+      std::fill(dealt + k * kFilters + count, dealt + k * kFilters + lanes, 0.f);
     for (int64_t q = 0; q < 3; q++)
       each_lane(lanes, [&](int64_t l) {
-        filter_line([&](int r) { return dealt[(r * 3 + q) * kBlock + l]; },
-                    [&](int r, float v) { half[(r * 3 + q) * kBlock + l] = v; });
+        filter_line([&](int r) { return dealt[(r * 3 + q) * kFilters + l]; },
+                    [&](int r, float v) { half[(r * 3 + q) * kFilters + l] = v; });
       });
     const bool direct = lanes == count;
     float* result = direct ? out + at : whole;
-    const int64_t result_step = direct ? step : kBlock;
+    const int64_t result_step = direct ? step : kFilters;
     for (int64_t r = 0; r < 6; r++)
       each_lane(lanes, [&](int64_t l) {
-        filter_line([&](int q) { return half[(r * 3 + q) * kBlock + l]; },
+        filter_line([&](int q) { return half[(r * 3 + q) * kFilters + l]; },
                     [&](int q, float v) { result[(r * 6 + q) * result_step + l] = v; });
       });
     if (direct) continue;
     for (int64_t i = 0; i < 36; i++)
-      std::memcpy(out + i * step + at, whole + i * kBlock, size_t(count) * 4);
+      std::memcpy(out + i * step + at, whole + i * kFilters, size_t(count) * 4);
   }
 }
 
 void filter_grad(const float* in, int64_t step, int64_t n, float* dw) {
-  alignas(64) float dealt[36 * kBlock] = {}, half[18 * kBlock], whole[9 * kBlock];
+  alignas(64) float dealt[36 * kBlock], half[18 * kBlock], whole[9 * kBlock];
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t count = std::min(kBlock, n - at), lanes = whole_lanes(count);
-    for (int64_t i = 0; i < 36; i++)
+    for (int64_t i = 0; i < 36; i++) {
       std::memcpy(dealt + i * kBlock, in + i * step + at, size_t(count) * 4);
+      std::fill(dealt + i * kBlock + count, dealt + i * kBlock + lanes, 0.f);
+    }
     for (int64_t q = 0; q < 6; q++)
       each_lane(lanes, [&](int64_t l) {
         filter_grad_line([&](int r) { return dealt[(r * 6 + q) * kBlock + l]; },
@@ -262,7 +343,7 @@ void filter_grad(const float* in, int64_t step, int64_t n, float* dw) {
 }  // namespace
 
 extern const WinogradFns winograd_table[1];
-const WinogradFns winograd_table[1] = {{input, output, output_grad, filter, filter_grad}};
+const WinogradFns winograd_table[1] = {{input, output, output_grad, product, filter, filter_grad}};
 
 }  // namespace FLAMBEAU_TARGET_NS
 }  // namespace flambeau

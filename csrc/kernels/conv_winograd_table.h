@@ -9,13 +9,22 @@ namespace flambeau {
 // one plane. Transformed tiles are 36 numbers, number i of tile t at i * step + t, tiles counted
 // from the first one of the call. Up to kWinogradSlack numbers behind the last tile may be
 // overwritten.
-constexpr int64_t kWinogradSlack = 16;
+constexpr int64_t kWinogradSlack = 32;
+constexpr int64_t kWinogradPanel = 12;
 
 struct WinogradTiles {
   int64_t first, last, across;
 };
 struct WinogradPlane {
   int64_t height, width;
+};
+
+// Groups of `size` filters of 9 numbers, of which the last ones repeat number valid - 1; groups lie
+// `pitch` apart. Turned by 180° or not.
+struct WinogradFilters {
+  const float* data;
+  int64_t groups, pitch, size, valid;
+  bool turned;
 };
 
 struct WinogradFns {
@@ -28,8 +37,13 @@ struct WinogradFns {
   // A d Aᵀ for the 4×4 gradients of each tile's outputs
   void (*output_grad)(const float* plane, WinogradPlane size, WinogradTiles tiles, float* out,
                       int64_t step);
-  // G w Gᵀ for n filters of 9 numbers, turned by 180° or not: number i of filter j at i * step + j
-  void (*filter)(const float* w, int64_t n, bool turned, float* out, int64_t step);
+  // c = a · b, m × k times k × n. Row r of a, in panels of kWinogradPanel rows, and its element p:
+  // a[r / panel * a_panel + r % panel * a_row + p * a_col]. b and c in rows, of which
+  // kWinogradSlack numbers more than n may be read and overwritten.
+  void (*product)(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_panel, int64_t a_row,
+                  int64_t a_col, const float* b, int64_t b_row, float* c, int64_t c_row);
+  // G w Gᵀ: number i of filter j at i * step + j
+  void (*filter)(const WinogradFilters& filters, float* out, int64_t step);
   // Gᵀ u G
   void (*filter_grad)(const float* in, int64_t step, int64_t n, float* dw);
 };
