@@ -1,14 +1,26 @@
 // Pooling kernels on (N, C, D, H, W).
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "kernels/pool.h"
+#include "kernels/pool_table.h"
+#include "kernels/targets.h"
 #include "ops/all.h"
 #include "runtime/parallel.h"
 
 namespace flambeau {
+
+#define FLAMBEAU_DECLARE(target)      \
+  namespace target {                  \
+  extern const PoolFns pool_table[1]; \
+  }
+FLAMBEAU_DECLARE(baseline)
+FLAMBEAU_DECLARE(avx2)
+FLAMBEAU_DECLARE(avx512)
+#undef FLAMBEAU_DECLARE
 
 int64_t pooled_size(int64_t n, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                     bool ceil_mode) {
@@ -120,9 +132,70 @@ void visit_pool(DType t, const char* op, F&& f) {
   });
 }
 
-template <class W>
+template <class T, class W>
+void max_plane(const T* in, const Plane& p, IntSpan dilation, W&& window, T* to, int64_t* where) {
+  each_window(p, window, [&](int64_t o, Range a, Range b, Range d) {
+    T best = T();
+    largest(in, p, a, b, d, dilation[0], dilation[1], dilation[2], best, where[o]);
+    to[o] = where[o] < 0 ? std::numeric_limits<T>::lowest() : best;
+    if (where[o] < 0) where[o] = 0;
+  });
+}
+
+// Windows of one size on planes of float: a row of them at a time.
+struct RegularMax {
+  const Dims &kernel, &stride, &padding, &dilation;
+  Range operator()(const Plane& p, int d, int64_t i) const {
+    const size_t k = size_t(d);
+    int64_t begin = i * stride[k] - padding[k],
+            end = std::min(begin + (kernel[k] - 1) * dilation[k] + 1, p.in[k]);
+    if (begin < 0) begin += (-begin + dilation[k] - 1) / dilation[k] * dilation[k];
+    return {begin, end};
+  }
+  static const PoolFns& functions() {
+    static const PoolFns* const tables[3] = {FLAMBEAU_TABLE_BASELINE(pool_table, 0),
+                                             FLAMBEAU_TABLE_AVX2(pool_table, 0),
+                                             FLAMBEAU_TABLE_AVX512(pool_table, 0)};
+    return *tables[chosen_target()];
+  }
+  static bool fits(const Plane& p) {
+    return p.in_size() <= std::numeric_limits<int32_t>::max() - p.in[2];
+  }
+  void plane(const float* in, const Plane& p, float* to, int64_t* where) const {
+    const RowWindows row{p.out[2], stride[2], padding[2], dilation[2], kernel[2], p.in[2]};
+    std::vector<int32_t> first(size_t(row.count)), places(size_t(row.count));
+    bool empty_windows = false;
+    for (int64_t i = 0; i < row.count; i++) {
+      const Range x = (*this)(p, 2, i);
+      first[size_t(i)] = int32_t(x.begin);
+      empty_windows |= x.begin >= x.end;
+    }
+    if (empty_windows)
+      return max_plane(
+          in, p, dilation, [&](int d, int64_t i) { return (*this)(p, d, i); }, to, where);
+    for (int64_t z = 0; z < p.out[0]; z++)
+      for (int64_t y = 0; y < p.out[1]; y++, to += row.count, where += row.count) {
+        const Range a = (*this)(p, 0, z), b = (*this)(p, 1, y);
+        const bool none = a.begin >= a.end || b.begin >= b.end;
+        std::fill_n(
+            to, row.count,
+            none ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity());
+        const int32_t start = int32_t((a.begin * p.in[1] + b.begin) * p.in[2]);
+        for (size_t i = 0; i < first.size(); i++) places[i] = none ? 0 : start + first[i];
+        for (int64_t i = a.begin; i < a.end; i += dilation[0])
+          for (int64_t j = b.begin; j < b.end; j += dilation[1]) {
+            const int64_t base = (i * p.in[1] + j) * p.in[2];
+            functions().max_row(in + base, int32_t(base), row, to, places.data());
+          }
+        std::copy(places.begin(), places.end(), where);
+      }
+  }
+};
+
+// The largest number of each window and its position. `plane(in, out, positions)` does one plane.
+template <class F>
 std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Plane& p,
-                                    IntSpan dilation, bool is_max_pool, W&& window) {
+                                    bool is_max_pool, F&& plane) {
   const MemoryFormat format = pooled_format(self, p, is_max_pool);
   Tensor out = flambeau::empty(out_sizes(self.sizes(), p), self.dtype(), self.device(), format),
          at = flambeau::empty(out.sizes(), DType::Int64, self.device(), format);
@@ -134,15 +207,8 @@ std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Pl
   visit_pool(t, op, [&](auto tag) {
     using T = typename decltype(tag)::type;
     each_plane(p, [&](int64_t c) {
-      const T* in = x.data<T>() + c * p.in_size();
-      T* to = y.data<T>() + c * p.out_size();
-      int64_t* where = places.data<int64_t>() + c * p.out_size();
-      each_window(p, window, [&](int64_t o, Range a, Range b, Range d) {
-        T best = T();
-        largest(in, p, a, b, d, dilation[0], dilation[1], dilation[2], best, where[o]);
-        to[o] = where[o] < 0 ? std::numeric_limits<T>::lowest() : best;
-        if (where[o] < 0) where[o] = 0;
-      });
+      plane(x.data<T>() + c * p.in_size(), y.data<T>() + c * p.out_size(),
+            places.data<int64_t>() + c * p.out_size());
     });
   });
   if (!y.is_same(out)) copy_kernel(out, y);
@@ -156,20 +222,24 @@ std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, con
                                      const Dims& padding, const Dims& dilation, bool ceil_mode) {
   Plane p = plane_of("max_pool", self.sizes());
   pool_outputs("max_pool", p, kernel, stride, padding, dilation, ceil_mode);
-  return max_over("max_pool", self, p, dilation, true, [&](int d, int64_t i) {
-    size_t k = size_t(d);
-    int64_t begin = i * stride[k] - padding[k],
-            end = std::min(begin + (kernel[k] - 1) * dilation[k] + 1, p.in[k]);
-    if (begin < 0) begin += (-begin + dilation[k] - 1) / dilation[k] * dilation[k];
-    return Range{begin, end};
+  const RegularMax windows{kernel, stride, padding, dilation};
+  return max_over("max_pool", self, p, true, [&]<class T>(const T* in, T* to, int64_t* where) {
+    if constexpr (std::is_same_v<T, float>)
+      if (RegularMax::fits(p)) return windows.plane(in, p, to, where);
+    max_plane(in, p, dilation, [&](int d, int64_t i) { return windows(p, d, i); }, to, where);
   });
 }
 
 std::tuple<Tensor, Tensor> _adaptive_max_pool(const Tensor& self, const Dims& output_size) {
   Plane p = plane_of("adaptive_max_pool", self.sizes());
   adaptive_outputs("adaptive_max_pool", p, output_size);
-  return max_over("adaptive_max_pool", self, p, Dims{1, 1, 1}, false,
-                  [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); });
+  const Dims dilation{1, 1, 1};
+  return max_over(
+      "adaptive_max_pool", self, p, false, [&]<class T>(const T* in, T* to, int64_t* where) {
+        max_plane(
+            in, p, dilation, [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); }, to,
+            where);
+      });
 }
 
 namespace {
