@@ -175,7 +175,10 @@ void use_outputs(const char* op, Geometry& g, const Tensor& grad, size_t rank) {
 
 bool fast_conv(ConvPass pass, const Geometry& g, int rank, const Tensor& x, const Tensor& w,
                const Tensor* bias, const Tensor& y) {
-  return winograd_conv(pass, g, x, w, bias, y) || onednn_conv(pass, g, rank, x, w, bias, y);
+  return winograd_conv(pass, g, x, w, bias, y) ||
+         (pass == ConvPass::Output &&
+          (unfold_conv(g, x, w, bias, y) || depthwise_conv(g, x, w, bias, y))) ||
+         onednn_conv(pass, g, rank, x, w, bias, y);
 }
 
 template <class T>

@@ -34,5 +34,11 @@ bool onednn_conv(ConvPass pass, const ConvGeometry& g, int rank, const Tensor& x
 // channels or tiles, and on processors without fused multiplication.
 bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
                    const Tensor* bias, const Tensor& y);
+// The output of a dense convolution with few pixels on contiguous tensors, likewise.
+bool unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
+                 const Tensor& y);
+// The output where every channel of the input is a group, likewise.
+bool depthwise_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
+                    const Tensor& y);
 
 }  // namespace flambeau

@@ -6,6 +6,7 @@
 #include "kernels/conv_geometry.h"
 #include "kernels/conv_winograd_table.h"
 #include "kernels/gemm.h"
+#include "kernels/panel_table.h"
 #include "kernels/targets.h"
 #include "runtime/parallel.h"
 
@@ -26,7 +27,7 @@ constexpr int64_t kNumbers = 36;      // of a transformed tile or filter
 constexpr int64_t kItemTiles = 192;   // tiles that one thread takes through all steps
 constexpr int64_t kManyTiles = 384;   // from which on tiles are shared out, not outputs
 constexpr int64_t kGradTiles = 1024;  // tiles between two sums of the weights' gradient
-constexpr int64_t kMinTiles = 4, kMinChannels = 24;
+constexpr int64_t kMinTiles = 16, kMinChannels = 24;
 
 // The fused operations of the transforms need an instruction.
 const WinogradFns* functions() {
@@ -58,7 +59,7 @@ struct Filters {
   bool by_columns;
   Tensor memory;
   Filters(int64_t panels, int64_t c, bool columns)
-      : inputs(c), step(panels * kWinogradPanel * c + 16), by_columns(columns) {
+      : inputs(c), step(panels * kPanelRows * c + 16), by_columns(columns) {
     memory = empty(Dims{kNumbers * step}, DType::Float32);
   }
   float* number(int64_t i) const { return memory.data<float>() + i * step; }
@@ -80,6 +81,7 @@ struct Rows {
 
 struct Problem {
   const WinogradFns& fns;
+  const PanelFns& panel;
   int64_t batch, down, across;  // tiles of an image
   int64_t rows() const { return batch * down; }
   int64_t tiles() const { return rows() * across; }
@@ -95,7 +97,7 @@ struct Problem {
   }
 };
 
-int64_t panels(int64_t outputs) { return (outputs + kWinogradPanel - 1) / kWinogradPanel; }
+int64_t panels(int64_t outputs) { return (outputs + kPanelRows - 1) / kPanelRows; }
 
 // The filters (out channels, in channels, 3, 3) as a pass sees them: for the gradient of the input,
 // outputs and inputs are exchanged, and the filters turned.
@@ -105,10 +107,10 @@ struct Bank {
   bool exchanged;
   // A panel of outputs, to the given place among those of u.
   void transform(const WinogradFns& fns, int64_t panel, const Filters& u, int64_t to) const {
-    const int64_t first = panel * kWinogradPanel, count = std::min(kWinogradPanel, outputs - first);
-    float* out = u.number(0) + to * kWinogradPanel * inputs;
+    const int64_t first = panel * kPanelRows, count = std::min(kPanelRows, outputs - first);
+    float* out = u.number(0) + to * kPanelRows * inputs;
     if (exchanged)
-      fns.filter({data + first * 9, inputs, outputs * 9, kWinogradPanel, count, true}, out, u.step);
+      fns.filter({data + first * 9, inputs, outputs * 9, kPanelRows, count, true}, out, u.step);
     else
       fns.filter({data + first * inputs * 9, 1, 0, count * inputs, count * inputs, false}, out,
                  u.step);
@@ -139,9 +141,9 @@ struct Pass {
 void multiply(const Problem& p, const Filters& u, const Numbers& v, int64_t tiles,
               const Numbers& m) {
   for (int64_t i = 0; i < kNumbers; i++)
-    p.fns.product(m.channels, tiles, v.channels, u.number(i), kWinogradPanel * u.inputs,
-                  u.by_columns ? 1 : u.inputs, u.by_columns ? kWinogradPanel : 1, v.number(i),
-                  v.row, m.number(i), m.row);
+    p.panel.product(m.channels, tiles, v.channels, u.number(i), kPanelRows * u.inputs,
+                    u.by_columns ? 1 : u.inputs, u.by_columns ? kPanelRows : 1, v.number(i), v.row,
+                    m.number(i), m.row);
 }
 
 // Few tiles: all of them transformed first, then each thread takes some outputs, whose transformed
@@ -155,8 +157,8 @@ void convolve_by_output(const Problem& p, const Pass& pass) {
   parallel_for(panels(pass.out.channels), 1, [&](int64_t begin, int64_t end) {
     const Filters u(1, v.channels, pass.bank.exchanged);
     for (int64_t panel = begin; panel < end; panel++) {
-      const int64_t first = panel * kWinogradPanel;
-      const Numbers m(std::min(kWinogradPanel, pass.out.channels - first), p.tiles());
+      const int64_t first = panel * kPanelRows;
+      const Numbers m(std::min(kPanelRows, pass.out.channels - first), p.tiles());
       pass.bank.transform(p.fns, panel, u, 0);
       multiply(p, u, v, p.tiles(), m);
       pass.write(p, rows, first, m);
@@ -236,7 +238,7 @@ bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const 
   const Images in{x.data<float>(), g.in_channels, {g.in[1], g.in[2]}},
       out{y.data<float>(), g.out_channels, {g.out[1], g.out[2]}};
   const WinogradPlane& made = pass == ConvPass::Input ? in.size : out.size;
-  const Problem p{*fns, g.batch, (made.height + 3) / 4, (made.width + 3) / 4};
+  const Problem p{*fns, *panel_functions(), g.batch, (made.height + 3) / 4, (made.width + 3) / 4};
   if (p.tiles() < kMinTiles) return false;
   if (pass == ConvPass::Weight) {
     weight_grad(p, in, g.padding[1], g.padding[2], out, w.data<float>());

@@ -6,11 +6,8 @@
 #include <cstring>
 
 #include "kernels/conv_winograd_table.h"
+#include "kernels/panel_table.h"
 #include "simd/target.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
@@ -85,24 +82,42 @@ FLAMBEAU_INLINE void filter_grad_line(Load&& load, Store&& store) {  // Gᵀ
   store(2, fma(1.f / 6.f, c - a, u5));
 }
 
-// One row of a plane, from column `left` on (before the plane or behind it there are zeros), dealt
-// out by column modulo 4: columns 4·j + q to to[q * phase + j], j < n.
-void deal(const float* row, int64_t width, int64_t left, int64_t n, float* to, int64_t phase) {
-  float line[4 * (kBlock + 1)];
-  const int64_t count = 4 * n;
-  const int64_t begin = std::clamp<int64_t>(-left, 0, count),
-                end = row ? std::clamp<int64_t>(width - left, begin, count) : begin;
-  std::fill(line, line + begin, 0.f);
-  if (end > begin) std::memcpy(line + begin, row + left + begin, size_t(end - begin) * 4);
-  std::fill(line + end, line + count, 0.f);
-  float *p0 = to, *p1 = to + phase, *p2 = to + 2 * phase, *p3 = to + 3 * phase;
+// One row of a plane (null: of zeros), from column `left` on, dealt out by column modulo 4: columns
+// 4·j + q to to[q * phase + j], j < n. Outside of the plane there are zeros.
+FLAMBEAU_INLINE void deal(const float* row, int64_t width, int64_t left, int64_t n, float* to,
+                          int64_t phase) {
+  constexpr int64_t kGroup = 8;
+  const float* from = row + left;
+  // [begin, end): where all four columns are inside
+  int64_t begin = row ? (3 - left) >> 2 : n, end = row ? (width - left) >> 2 : n;
+  begin = begin < 0 ? 0 : begin < n ? begin : n;
+  end = end < begin ? begin : end < n ? end : n;
+  auto group = [&](int64_t at) {
 #pragma GCC ivdep
-  for (int64_t j = 0; j < n; j++) {
-    p0[j] = line[4 * j];
-    p1[j] = line[4 * j + 1];
-    p2[j] = line[4 * j + 2];
-    p3[j] = line[4 * j + 3];
+    for (int64_t j = at; j < at + kGroup; j++) {
+      to[j] = from[4 * j];
+      to[phase + j] = from[4 * j + 1];
+      to[2 * phase + j] = from[4 * j + 2];
+      to[3 * phase + j] = from[4 * j + 3];
+    }
+  };
+  auto careful = [&](int64_t first, int64_t last) {
+    for (int64_t j = first; j < last; j++)
+      for (int64_t q = 0; q < 4; q++) {
+        const int64_t x = left + 4 * j + q;
+        to[q * phase + j] = row && x >= 0 && x < width ? row[x] : 0.f;
+      }
+  };
+  careful(0, begin);
+  if (end - begin >= kGroup) {
+    int64_t at = begin;
+    for (; at + kGroup <= end; at += kGroup) group(at);
+    if (at < end) group(end - kGroup);
+  } else {
+    for (int64_t j = begin; j < end; j++)
+      for (int64_t q = 0; q < 4; q++) to[q * phase + j] = from[4 * j + q];
   }
+  careful(end, n);
 }
 
 // Blocks of at most kBlock lanes: f(first tile row, rows, first tile of a row, tiles).
@@ -132,7 +147,7 @@ void input(const float* plane, WinogradPlane size, int64_t pad_y, int64_t pad_x,
     }
     for (int64_t a = 0; a < 16; a++) {  // rows 0 and 1 modulo 4 have one more line
       const int64_t dealt_out = (rows + (a < 8)) * pitch;
-      std::fill(dealt + a * kPhase + dealt_out, dealt + a * kPhase + lanes + pitch + 1, 0.f);
+      for (int64_t l = dealt_out; l < lanes + pitch + 1; l++) dealt[a * kPhase + l] = 0.f;
     }
     for (int64_t q = 0; q < 6; q++) {
       const float* from = dealt + q % 4 * kPhase + q / 4;
@@ -155,9 +170,8 @@ void input(const float* plane, WinogradPlane size, int64_t pad_y, int64_t pad_x,
     }
     if (rows == 1) return;
     for (int64_t i = 0; i < 36; i++)
-      for (int64_t y = 0; y < rows; y++)
-        for (int64_t x = 0; x < n; x++)
-          target[i * step + y * n + x] = whole[i * kRoom + y * pitch + x];
+      for (int64_t y = 0; y < rows; y++)  // the rest of a copy is overwritten by the next one
+        std::memcpy(target + i * step + y * n, whole + i * kRoom + y * pitch, 4 * kWide);
   });
 }
 
@@ -221,69 +235,8 @@ void output_grad(const float* plane, WinogradPlane size, WinogradTiles tiles, fl
   });
 }
 
-// ---- products ----------------------------------------------------------------------------------
-
-#if defined(__AVX512F__)
-constexpr int64_t kWidth = 16;
-#else
-constexpr int64_t kWidth = 8;
-#endif
-typedef float Vector __attribute__((vector_size(kWidth * 4)));
-typedef float Unaligned __attribute__((vector_size(kWidth * 4), aligned(4), may_alias));
-
-FLAMBEAU_INLINE Vector load(const float* p) { return *reinterpret_cast<const Unaligned*>(p); }
-FLAMBEAU_INLINE void store(float* p, Vector v) { *reinterpret_cast<Unaligned*>(p) = v; }
-FLAMBEAU_INLINE Vector multiply_add(float a, Vector b, Vector c) {
-#if defined(__AVX512F__)
-  return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
-#elif defined(__FMA__)
-  return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-#else
-  for (int64_t i = 0; i < kWidth; i++) c[i] = fma(a, b[i], c[i]);
-  return c;
-#endif
-}
-
-// Rows of c, two vectors wide, in registers.
-template <int Rows>
-void product_block(int64_t k, const float* a, int64_t a_row, int64_t a_col, const float* b,
-                   int64_t b_row, float* c, int64_t c_row) {
-  Vector sum[Rows][2] = {};
-  for (int64_t p = 0; p < k; p++, a += a_col, b += b_row) {
-    const Vector b0 = load(b), b1 = load(b + kWidth);
-#pragma GCC unroll 6
-    for (int r = 0; r < Rows; r++) {
-      sum[r][0] = multiply_add(a[r * a_row], b0, sum[r][0]);
-      sum[r][1] = multiply_add(a[r * a_row], b1, sum[r][1]);
-    }
-  }
-#pragma GCC unroll 6
-  for (int r = 0; r < Rows; r++) {
-    store(c + r * c_row, sum[r][0]);
-    store(c + r * c_row + kWidth, sum[r][1]);
-  }
-}
-
-void product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_panel, int64_t a_row,
-             int64_t a_col, const float* b, int64_t b_row, float* c, int64_t c_row) {
-  static_assert(kWinogradPanel % 6 == 0);
-  for (int64_t j = 0; j < n; j += 2 * kWidth) {
-    auto rows = [&](auto count, int64_t i) {
-      product_block<decltype(count)::value>(
-          k, a + i / kWinogradPanel * a_panel + i % kWinogradPanel * a_row, a_row, a_col, b + j,
-          b_row, c + i * c_row + j, c_row);
-    };
-    int64_t i = 0;
-    for (; i + 6 <= m; i += 6) rows(std::integral_constant<int, 6>(), i);
-    for (; i + 2 <= m; i += 2) rows(std::integral_constant<int, 2>(), i);
-    if (i < m) rows(std::integral_constant<int, 1>(), i);
-  }
-}
-
-// ---- filters -----------------------------------------------------------------------------------
-
 void filter(const WinogradFilters& f, float* out, int64_t step) {
-  constexpr int64_t kFilters = 8 * kWinogradPanel;  // of a block
+  constexpr int64_t kFilters = 8 * kPanelRows;  // of a block
   static_assert(kFilters % kLanes == 0);
   alignas(64) float dealt[9 * kFilters], half[18 * kFilters], whole[36 * kFilters];
   const int64_t n = f.groups * f.size;
@@ -343,7 +296,7 @@ void filter_grad(const float* in, int64_t step, int64_t n, float* dw) {
 }  // namespace
 
 extern const WinogradFns winograd_table[1];
-const WinogradFns winograd_table[1] = {{input, output, output_grad, product, filter, filter_grad}};
+const WinogradFns winograd_table[1] = {{input, output, output_grad, filter, filter_grad}};
 
 }  // namespace FLAMBEAU_TARGET_NS
 }  // namespace flambeau

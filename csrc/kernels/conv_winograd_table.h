@@ -10,7 +10,6 @@ namespace flambeau {
 // from the first one of the call. Up to kWinogradSlack numbers behind the last tile may be
 // overwritten.
 constexpr int64_t kWinogradSlack = 32;
-constexpr int64_t kWinogradPanel = 12;
 
 struct WinogradTiles {
   int64_t first, last, across;
@@ -37,11 +36,6 @@ struct WinogradFns {
   // A d Aᵀ for the 4×4 gradients of each tile's outputs
   void (*output_grad)(const float* plane, WinogradPlane size, WinogradTiles tiles, float* out,
                       int64_t step);
-  // c = a · b, m × k times k × n. Row r of a, in panels of kWinogradPanel rows, and its element p:
-  // a[r / panel * a_panel + r % panel * a_row + p * a_col]. b and c in rows, of which
-  // kWinogradSlack numbers more than n may be read and overwritten.
-  void (*product)(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_panel, int64_t a_row,
-                  int64_t a_col, const float* b, int64_t b_row, float* c, int64_t c_row);
   // G w Gᵀ: number i of filter j at i * step + j
   void (*filter)(const WinogradFilters& filters, float* out, int64_t step);
   // Gᵀ u G

@@ -79,6 +79,90 @@ def test_transpose_is_the_adjoint(case):
     np.testing.assert_allclose(float((out * y).sum()), float((x * dx).sum()), rtol=1e-10)
 
 
+# input, outputs, stride, padding, dilation: of many channels, so that the kernels for 3x3 filters
+# and for few pixels run. Odd sizes, tiles cut off, one row, more padding than the filter needs.
+WIDE_CASES = [
+    ((2, 32, 14, 14), 32, 1, 1, 1),
+    ((1, 64, 56, 56), 64, 1, 1, 1),
+    ((3, 24, 7, 9), 40, 1, 1, 1),
+    ((2, 32, 13, 30), 37, 1, 0, 1),
+    ((2, 32, 61, 47), 24, 1, 2, 1),
+    ((1, 32, 5, 300), 32, 1, (1, 0), 1),
+    ((4, 40, 100, 5), 33, 1, (0, 2), 1),
+    ((8, 128, 7, 7), 64, 1, 1, 1),
+    ((2, 96, 9, 11), 50, 2, 1, 1),
+    ((1, 200, 7, 7), 29, 1, 1, 1),
+    ((2, 64, 12, 10), 32, (1, 2), (2, 3), (2, 1)),
+    ((1, 64, 1, 1), 24, 1, 1, 1),
+]
+
+
+def wide(case, threads):
+    shape, outputs, *how = case
+    r = np.random.RandomState(3)
+    values = [r.randn(*shape), r.randn(outputs, shape[1], 3, 3), r.randn(outputs)]
+    before = flambeau.get_num_threads()
+    flambeau.set_num_threads(threads)
+    try:
+        results = []
+        for dtype in (flambeau.float32, flambeau.float64):
+            x, w, b = (flambeau.from_numpy(v).to(dtype).requires_grad_() for v in values)
+            y = flambeau.conv2d(x, w, b, *how)
+            grad = flambeau.from_numpy(np.random.RandomState(4).randn(*y.shape)).to(dtype)
+            y.backward(grad)
+            results.append([t.detach().numpy() for t in (y, x.grad, w.grad, b.grad)])
+    finally:
+        flambeau.set_num_threads(before)
+    return results
+
+
+@pytest.mark.parametrize("case", WIDE_CASES)
+def test_wide_values_and_threads(case):
+    single, double = wide(case, 1)
+    for got, expected in zip(single, double, strict=True):
+        # F(4x4, 3x3) loses about a decimal of float32
+        np.testing.assert_allclose(got, expected, rtol=0, atol=2e-5 * np.abs(expected).max())
+    for one, two in zip(single, wide(case, 2)[0], strict=True):
+        assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.parametrize(
+    "filters, kernel, stride, padding, dilation",
+    [(1, 3, 1, 1, 1), (2, 3, 2, 1, 1), (1, 5, 1, (2, 1), 2), (3, (2, 7), (3, 1), 0, 1)],
+)
+def test_depthwise(filters, kernel, stride, padding, dilation):
+    flambeau.manual_seed(0)
+    for size in ((1, 1, 9, 30), (3, 5, 21, 19)):
+        x = flambeau.randn(*size[:1], size[1] + 1, *size[2:], dtype=flambeau.float64)
+        conv = flambeau.nn.Conv2d(
+            size[1] + 1, filters * (size[1] + 1), kernel, stride, padding, dilation, size[1] + 1
+        )
+        expected = conv.double()(x)
+        got = conv.float()(x.float())
+        np.testing.assert_allclose(
+            got.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-5
+        )
+
+
+def test_wide_not_contiguous():
+    x, w = flambeau.randn(2, 20, 22, 32), flambeau.randn(3, 3, 32, 40)
+    expected = flambeau.conv2d(
+        x.permute(0, 3, 1, 2).contiguous(), w.permute(3, 2, 0, 1).contiguous()
+    )
+    got = flambeau.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1))
+    np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=0, atol=1e-3)
+
+
+def test_wide_infinities_stay_near():
+    x = flambeau.randn(1, 32, 40, 40)
+    x[0, 3, 20, 20] = float("nan")
+    y = flambeau.conv2d(x, flambeau.randn(32, 32, 3, 3), padding=1)
+    bad = y.isnan().any(1)[0]
+    assert bad[19:22, 19:22].all()
+    # at most the 4x4 tiles that read the pixel
+    assert not bad[:16].any() and not bad[:, :16].any() and not bad[24:].any()
+
+
 @pytest.mark.parametrize("case", [CASES[1], CASES[3]])
 def test_channels_last_is_kept(case):
     x, w, b = (flambeau.from_numpy(v).float() for v in arrays(case))
