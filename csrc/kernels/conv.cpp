@@ -124,12 +124,14 @@ void visit_real(DType t, const char* op, F&& f) {
   });
 }
 
+bool worth_threads(const Geometry& g) { return g.flops() > 4e5; }
+
 template <class T, class F>
 void each_image(const Geometry& g, F&& f) {
   // images in parallel, each with its own unfolded matrix; a single one uses threads inside
   if (g.batch > 1) {
     LongWork work(true);
-    parallel_for(g.batch, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(g.batch, worth_threads(g) ? 1 : g.batch, [&](int64_t begin, int64_t end) {
       std::vector<T> columns(g.pointwise() ? 0 : size_t(g.columns() * g.out_size()));
       for (int64_t n = begin; n < end; n++) f(n, columns.data(), true);
     });
@@ -259,7 +261,7 @@ void weight_grad_gemm(const Geometry& g, const Tensor& dy, const Tensor& x, cons
     }
   };
   if (blocks == 1) return run(0, 1);
-  parallel_for(blocks, 1, run);
+  parallel_for(blocks, worth_threads(g) ? 1 : blocks, run);
   T* total = dw.data<T>();
   for (int64_t b = 0; b < blocks; b++)
     for (int64_t i = 0; i < weights; i++) total[i] += sums[size_t(b * weights + i)];
