@@ -175,12 +175,37 @@ void use_outputs(const char* op, Geometry& g, const Tensor& grad, size_t rank) {
         g.batch, " images to ", g.out_channels, " channels, or larger than its result");
 }
 
+// By a kernel for contiguous planes where one fits, on copies of channels-last operands: they cost
+// less than what the kernel saves, but for depthwise filters.
 bool fast_conv(ConvPass pass, const Geometry& g, int rank, const Tensor& x, const Tensor& w,
                const Tensor* bias, const Tensor& y) {
-  return winograd_conv(pass, g, x, w, bias, y) ||
-         (pass == ConvPass::Output &&
-          (unfold_conv(g, x, w, bias, y) || depthwise_conv(g, x, w, bias, y))) ||
-         onednn_conv(pass, g, rank, x, w, bias, y);
+  const bool output = pass == ConvPass::Output, winograd = winograd_fits(pass, g),
+             unfold = output && !winograd && unfold_fits(g);
+  if (!winograd && !unfold) {
+    if (!output || !depthwise_fits(g) || !x.is_contiguous())
+      return onednn_conv(pass, g, rank, x, w, bias, y);
+    depthwise_conv(g, x, contiguous_of(w), bias, y);
+    return true;
+  }
+  auto plane = [](const Tensor& t, bool computed) {
+    return t.is_contiguous() ? t
+           : computed        ? flambeau::empty(t.sizes(), t.dtype())
+                             : contiguous_of(t);
+  };
+  const Tensor px = plane(x, pass == ConvPass::Input), pw = plane(w, pass == ConvPass::Weight),
+               py = plane(y, output);
+  if (winograd)
+    winograd_conv(pass, g, px, pw, bias, py);
+  else
+    unfold_conv(g, px, pw, bias, py);
+  const Tensor &wanted = output                    ? y
+                         : pass == ConvPass::Input ? x
+                                                   : w,
+               &computed = output                    ? py
+                           : pass == ConvPass::Input ? px
+                                                     : pw;
+  if (!computed.is_same(wanted)) copy_kernel(wanted, computed);
+  return true;
 }
 
 template <class T>

@@ -18,15 +18,22 @@ FLAMBEAU_DECLARE(avx2)
 FLAMBEAU_DECLARE(avx512)
 #undef FLAMBEAU_DECLARE
 
-bool depthwise_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
-                    const Tensor& y) {
-  // its fused operations need an instruction
+namespace {
+// Its fused operations need an instruction.
+const DepthwiseFns* functions() {
   static const DepthwiseFns* const tables[3] = {nullptr, FLAMBEAU_TABLE_AVX2(depthwise_table, 0),
                                                 FLAMBEAU_TABLE_AVX512(depthwise_table, 0)};
-  const DepthwiseFns* fns = tables[chosen_target()];
-  if (!fns || g.groups != g.in_channels || g.groups == 1 || g.in[0] != 1 || g.kernel[0] != 1 ||
-      g.padding[0] != 0 || !x.is_contiguous() || !w.is_contiguous() || !y.is_contiguous())
-    return false;
+  return tables[chosen_target()];
+}
+}  // namespace
+
+bool depthwise_fits(const ConvGeometry& g) {
+  return functions() && g.groups == g.in_channels && g.groups > 1 && g.in[0] == 1 &&
+         g.kernel[0] == 1 && g.padding[0] == 0;
+}
+
+void depthwise_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
+                    const Tensor& y) {
   const int64_t height = g.in[1] + 2 * g.padding[1], width = g.in[2] + 2 * g.padding[2];
   const DepthwisePlane p{width,
                          g.out[1],
@@ -50,13 +57,12 @@ bool depthwise_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, con
                    }
                    for (int64_t f = 0; f < filters; f++) {
                      const int64_t channel = plane % g.in_channels * filters + f;
-                     fns->plane(in, w.data<float>() + channel * taps,
-                                bias ? bias->data<float>()[channel] : 0.f, p,
-                                y.data<float>() + (plane * filters + f) * g.out_size());
+                     functions()->plane(in, w.data<float>() + channel * taps,
+                                        bias ? bias->data<float>()[channel] : 0.f, p,
+                                        y.data<float>() + (plane * filters + f) * g.out_size());
                    }
                  }
                });
-  return true;
 }
 
 }  // namespace flambeau

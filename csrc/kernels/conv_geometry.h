@@ -30,15 +30,19 @@ enum class ConvPass : uint8_t { Output, Input, Weight };
 // kernel for the shape.
 bool onednn_conv(ConvPass pass, const ConvGeometry& g, int rank, const Tensor& x, const Tensor& w,
                  const Tensor* bias, const Tensor& y);
-// The same for dense 3×3 filters of stride 1 on contiguous tensors. False for other shapes, for few
-// channels or tiles, and on processors without fused multiplication.
-bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
+// Kernels on contiguous tensors of float32, each for the problems that its ..._fits names; none on
+// processors without fused operations.
+// Dense 3×3 filters of stride 1, not few channels or tiles.
+bool winograd_fits(ConvPass pass, const ConvGeometry& g);
+void winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
                    const Tensor* bias, const Tensor& y);
-// The output of a dense convolution with few pixels on contiguous tensors, likewise.
-bool unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
+// The output, of few pixels.
+bool unfold_fits(const ConvGeometry& g);
+void unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
                  const Tensor& y);
-// The output where every channel of the input is a group, likewise.
-bool depthwise_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
+// The output, where every channel of the input is a group.
+bool depthwise_fits(const ConvGeometry& g);
+void depthwise_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
                     const Tensor& y);
 
 }  // namespace flambeau

@@ -34,14 +34,16 @@ Tensor padded(const ConvGeometry& g, const Tensor& x) {
 
 }  // namespace
 
-bool unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
+bool unfold_fits(const ConvGeometry& g) {
+  return panel_functions() && g.groups == 1 && g.in[0] == 1 && g.kernel[0] == 1 &&
+         g.padding[0] == 0 && g.batch * g.out_size() <= kMaxPixels &&
+         g.out_channels >= kMinOutputs && g.columns() >= kMinColumns;
+}
+
+void unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
                  const Tensor& y) {
   const PanelFns* fns = panel_functions();
   const int64_t pixels = g.batch * g.out_size(), k = g.columns();
-  if (!fns || g.groups != 1 || g.in[0] != 1 || g.kernel[0] != 1 || g.padding[0] != 0 ||
-      pixels > kMaxPixels || g.out_channels < kMinOutputs || k < kMinColumns ||
-      !x.is_contiguous() || !w.is_contiguous() || !y.is_contiguous())
-    return false;
   const Tensor in = padded(g, x);
   const int64_t height = g.in[1] + 2 * g.padding[1], width = g.in[2] + 2 * g.padding[2];
   std::vector<int64_t> taps;
@@ -88,7 +90,6 @@ bool unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const 
       }
     }
   });
-  return true;
 }
 
 }  // namespace flambeau

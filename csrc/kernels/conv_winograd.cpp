@@ -219,30 +219,31 @@ void weight_grad(const Problem& p, const Images& in, int64_t pad_y, int64_t pad_
   });
 }
 
-bool fits(const ConvGeometry& g) {
-  for (int d = 0; d < 3; d++)
-    if (g.kernel[d] != (d ? 3 : 1) || g.stride[d] != 1 || g.dilation[d] != 1 ||
-        g.padding[d] > (d ? 2 : 0))
-      return false;
-  return g.in[0] == 1 && g.groups == 1 && g.in_channels >= kMinChannels &&
-         g.out_channels >= kMinChannels;
+// Tiles of the operand that is computed; for the gradient of the filters, of the output.
+Problem problem(ConvPass pass, const ConvGeometry& g) {
+  const int64_t* made = pass == ConvPass::Input ? g.in : g.out;
+  return {*functions(), *panel_functions(), g.batch, (made[1] + 3) / 4, (made[2] + 3) / 4};
 }
 
 }  // namespace
 
-bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
+bool winograd_fits(ConvPass pass, const ConvGeometry& g) {
+  for (int d = 0; d < 3; d++)
+    if (g.kernel[d] != (d ? 3 : 1) || g.stride[d] != 1 || g.dilation[d] != 1 ||
+        g.padding[d] > (d ? 2 : 0))
+      return false;
+  return functions() && g.in[0] == 1 && g.groups == 1 && g.in_channels >= kMinChannels &&
+         g.out_channels >= kMinChannels && problem(pass, g).tiles() >= kMinTiles;
+}
+
+void winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
                    const Tensor* bias, const Tensor& y) {
-  const WinogradFns* fns = functions();
-  if (!fns || !fits(g) || !x.is_contiguous() || !w.is_contiguous() || !y.is_contiguous())
-    return false;
   const Images in{x.data<float>(), g.in_channels, {g.in[1], g.in[2]}},
       out{y.data<float>(), g.out_channels, {g.out[1], g.out[2]}};
-  const WinogradPlane& made = pass == ConvPass::Input ? in.size : out.size;
-  const Problem p{*fns, *panel_functions(), g.batch, (made.height + 3) / 4, (made.width + 3) / 4};
-  if (p.tiles() < kMinTiles) return false;
+  const Problem p = problem(pass, g);
   if (pass == ConvPass::Weight) {
     weight_grad(p, in, g.padding[1], g.padding[2], out, w.data<float>());
-    return true;
+    return;
   }
   const Pass run = pass == ConvPass::Output
                        ? Pass{in,
@@ -258,7 +259,6 @@ bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const 
                               {w.data<float>(), g.in_channels, g.out_channels, true},
                               nullptr};
   (p.tiles() < kManyTiles ? convolve_by_output : convolve_by_tiles)(p, run);
-  return true;
 }
 
 }  // namespace flambeau

@@ -144,13 +144,22 @@ def test_depthwise(filters, kernel, stride, padding, dilation):
         )
 
 
-def test_wide_not_contiguous():
-    x, w = flambeau.randn(2, 20, 22, 32), flambeau.randn(3, 3, 32, 40)
-    expected = flambeau.conv2d(
-        x.permute(0, 3, 1, 2).contiguous(), w.permute(3, 2, 0, 1).contiguous()
-    )
-    got = flambeau.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1))
-    np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=0, atol=1e-3)
+@pytest.mark.parametrize("case", [WIDE_CASES[0], WIDE_CASES[8], WIDE_CASES[10]])
+def test_wide_channels_last(case):
+    shape, outputs, *how = case
+    results = []
+    for memory_format in (flambeau.contiguous_format, flambeau.channels_last):
+        r = np.random.RandomState(3)
+        x, w = (
+            flambeau.from_numpy(v).float().contiguous(memory_format=memory_format).requires_grad_()
+            for v in (r.randn(*shape), r.randn(outputs, shape[1], 3, 3))
+        )
+        y = flambeau.conv2d(x, w, None, *how)
+        assert y.is_contiguous(memory_format=memory_format)
+        y.square().sum().backward()
+        results.append([t.detach().numpy() for t in (y, x.grad, w.grad)])
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(one).max())
 
 
 def test_wide_infinities_stay_near():
