@@ -181,6 +181,14 @@ bool fast_conv(ConvPass pass, const Geometry& g, int rank, const Tensor& x, cons
                const Tensor* bias, const Tensor& y) {
   const bool output = pass == ConvPass::Output, winograd = winograd_fits(pass, g),
              unfold = output && !winograd && unfold_fits(g);
+  if (pass == ConvPass::Input && g.groups == 1 && g.pointwise() && x.is_contiguous() &&
+      unfold_fits(g.exchanged())) {
+    Dims sizes = w.sizes(), strides = w.strides();
+    std::swap(sizes[0], sizes[1]);
+    std::swap(strides[0], strides[1]);
+    unfold_conv(g.exchanged(), y, contiguous_of(alias(w, sizes, strides, w.offset())), nullptr, x);
+    return true;
+  }
   if (!winograd && !unfold) {
     if (!output || !depthwise_fits(g) || !x.is_contiguous())
       return onednn_conv(pass, g, rank, x, w, bias, y);

@@ -14,6 +14,12 @@ struct ConvGeometry {
   double flops() const {
     return 2.0 * double(batch * out_channels * out_size()) * double(columns());
   }
+  // That of the pass which brings outputs back to inputs, for filters of one number per channel.
+  ConvGeometry exchanged() const {
+    ConvGeometry g = *this;
+    std::swap(g.in_channels, g.out_channels);
+    return g;
+  }
   // The unfolded input is the input itself.
   bool pointwise() const {
     for (int d = 0; d < 3; d++)
@@ -36,7 +42,7 @@ bool onednn_conv(ConvPass pass, const ConvGeometry& g, int rank, const Tensor& x
 bool winograd_fits(ConvPass pass, const ConvGeometry& g);
 void winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
                    const Tensor* bias, const Tensor& y);
-// The output, of few pixels.
+// The output, of few pixels or by filters of one.
 bool unfold_fits(const ConvGeometry& g);
 void unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const Tensor* bias,
                  const Tensor& y);

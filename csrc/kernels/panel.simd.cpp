@@ -15,6 +15,7 @@ constexpr int64_t kWidth = 16;
 #else
 constexpr int64_t kWidth = 8;
 #endif
+constexpr int64_t kColumns = 2 * kWidth;
 typedef float Vector __attribute__((vector_size(kWidth * 4)));
 typedef float Unaligned __attribute__((vector_size(kWidth * 4), aligned(4), may_alias));
 
@@ -78,10 +79,33 @@ void product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_panel, i
     }
 }
 
+// Lanes [0, split) lie `Stride` apart from first on, the others from second on.
+template <int64_t Stride>
+void gather_runs(const float* x, int64_t channels, int64_t plane, const int64_t* tap, int64_t taps,
+                 int64_t first, int64_t second, int64_t split, float* out) {
+  for (int64_t c = 0; c < channels; c++, x += plane)
+    for (int64_t t = 0; t < taps; t++, out += kColumns) {
+      const float *a = x + tap[t] + first, *b = x + tap[t] + second - split * Stride;
+      if (split == kColumns) {
+        for (int64_t l = 0; l < kColumns; l++) out[l] = a[l * Stride];
+      } else {
+        for (int64_t l = 0; l < kColumns; l++) out[l] = l < split ? a[l * Stride] : b[l * Stride];
+      }
+    }
+}
+
 void gather(const float* x, int64_t channels, int64_t plane, const int64_t* tap, int64_t taps,
             const int64_t* at, float* out) {
-  constexpr int64_t kColumns = 2 * kWidth;
   static_assert(kColumns <= kMaxPanelColumns);
+  const int64_t stride = at[1] - at[0];
+  int64_t split = 1, end;
+  while (split < kColumns && at[split] - at[split - 1] == stride) split++;
+  end = split + 1;
+  while (end < kColumns && at[end] - at[end - 1] == stride) end++;
+  if (end >= kColumns && (stride == 1 || stride == 2)) {
+    auto* const runs = stride == 1 ? gather_runs<1> : gather_runs<2>;
+    return runs(x, channels, plane, tap, taps, at[0], split < kColumns ? at[split] : 0, split, out);
+  }
   for (int64_t c = 0; c < channels; c++, x += plane)
     for (int64_t t = 0; t < taps; t++, out += kColumns) {
       const float* from = x + tap[t];

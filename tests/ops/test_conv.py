@@ -94,13 +94,17 @@ WIDE_CASES = [
     ((1, 200, 7, 7), 29, 1, 1, 1),
     ((2, 64, 12, 10), 32, (1, 2), (2, 3), (2, 1)),
     ((1, 64, 1, 1), 24, 1, 1, 1),
+    ((3, 26, 21, 19), 30, 1, 0, 1, 1),
+    ((2, 5, 40, 40), 33, 2, 1, 1, 1),
+    ((2, 31, 9, 33), 24, 3, 0, 1, 1),
 ]
 
 
 def wide(case, threads):
     shape, outputs, *how = case
+    kernel = how.pop() if len(how) > 3 else 3
     r = np.random.RandomState(3)
-    values = [r.randn(*shape), r.randn(outputs, shape[1], 3, 3), r.randn(outputs)]
+    values = [r.randn(*shape), r.randn(outputs, shape[1], kernel, kernel), r.randn(outputs)]
     before = flambeau.get_num_threads()
     flambeau.set_num_threads(threads)
     try:

@@ -31,6 +31,7 @@ CPP_LAYERS = {
 # Single includes that cross the lines, each with its reason. At most five.
 CPP_EXCEPTIONS = {
     ("core", "runtime/allocator.h"): "storage takes its memory from the allocator",
+    ("core", "runtime/parallel.h"): "memory moves only while no kernel reads it",
     ("kernels", "dispatch/promotion.h"): "dtype promotion: pure functions of core's types",
     ("kernels", "dispatch/state.h"): "which of two kernels: is a graph of gradients wanted?",
 }
