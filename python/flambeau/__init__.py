@@ -94,9 +94,9 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "fft", "linalg", "masked", "nn", "optim", "overrides",
-    "random", "serialization", "signal", "special", "storage", "testing", "types", "utils",
-    "version",
+    "amp", "backends", "cuda", "distributions", "fft", "linalg", "masked", "nn", "optim",
+    "overrides", "random", "serialization", "signal", "special", "storage", "testing", "types",
+    "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",

@@ -13,9 +13,9 @@ from .utils import _sum_rightmost, lazy_property
 class Transform:
     """An invertible map between two sets, ``domain`` and ``codomain``.
 
-    A subclass defines `_call`, `_inverse` and `log_abs_det_jacobian`. With ``cache_size=1`` the last
-    pair of argument and value is kept: the inverse of a value that was just computed is exact, and
-    costs nothing.
+    A subclass defines `_call`, `_inverse` and `log_abs_det_jacobian`. With ``cache_size=1`` the
+    last pair of argument and value is kept: the inverse of a value that was just computed is exact,
+    and costs nothing.
 
     Args:
         cache_size: 0, or 1 to keep the last pair.
@@ -255,7 +255,7 @@ class ComposeTransform(Transform):
             return flambeau.zeros_like(x)
         values = [x]
         for part in self.parts[:-1]:
-            values.append(part(values[-1]))  # noqa: PERF401
+            values.append(part(values[-1]))
         values.append(y)
         # every part's term is summed over the dimensions that are part of the event by then
         event_dim, total = self.domain.event_dim, 0

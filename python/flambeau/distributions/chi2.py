@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import flambeau
-
 from . import constraints
 from .gamma import Gamma
 

@@ -1,7 +1,7 @@
 """From constraints to transforms that reach them from unconstrained numbers.
 
-`biject_to` gives bijections, as changes of variables need them; `transform_to` gives what is good to
-optimize through, which may have more numbers than the constrained value has.
+`biject_to` gives bijections, as changes of variables need them; `transform_to` gives what is good
+to optimize through, which may have more numbers than the constrained value has.
 
 >>> import flambeau
 >>> from flambeau.distributions import constraints

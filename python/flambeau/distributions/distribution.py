@@ -1,4 +1,4 @@
-"""The base of all distributions: shapes, checks of parameters and values, common derived figures."""
+"""The base of all distributions: shapes, checks of parameters and values, derived figures."""
 
 from __future__ import annotations
 

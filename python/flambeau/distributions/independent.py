@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-import flambeau
 from flambeau import Size
 
 from . import constraints

@@ -17,10 +17,10 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Lower Cholesky factors of correlation matrices R with density ``det(R) ^ (concentration - 1)``.
+    """Cholesky factors of correlation matrices R with density ``det(R) ^ (concentration - 1)``.
 
-    Lewandowski, Kurowicka & Joe, "Generating random correlation matrices based on vines and extended
-    onion method" (2009).
+    Lewandowski, Kurowicka & Joe, "Generating random correlation matrices based on vines and
+    extended onion method" (2009).
 
     Args:
         dim: the number of rows.
@@ -58,8 +58,8 @@ class LKJCholesky(Distribution):
         return new
 
     def sample(self, sample_shape=()):
-        # The onion method: each row left of the diagonal is a direction, uniform on the sphere, times
-        # a length from the beta distribution; the diagonal completes it to a unit vector.
+        # The onion method: each row left of the diagonal is a direction, uniform on the sphere,
+        # times a length from the beta distribution; the diagonal completes it to a unit vector.
         squared = self._beta.sample(sample_shape).unsqueeze(-1)
         direction = flambeau.randn(
             self._extended_shape(sample_shape), dtype=squared.dtype, device=squared.device
@@ -79,7 +79,7 @@ class LKJCholesky(Distribution):
         order = flambeau.arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order
         unnormalized = flambeau.sum(order * diagonal.log(), dim=-1)
-        # The normalization on page 1999, with the products written as a multivariate gamma function.
+        # The normalization on page 1999, its products written as a multivariate gamma function.
         m = self.dim - 1
         alpha = self.concentration + 0.5 * m
         log_norm = (

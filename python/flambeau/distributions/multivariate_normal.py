@@ -55,8 +55,8 @@ class MultivariateNormal(Distribution):
 
     Args:
         loc: the mean.
-        covariance_matrix, precision_matrix, scale_tril: one of these; the last is the lower Cholesky
-            factor of the covariance, and quickest.
+        covariance_matrix, precision_matrix, scale_tril: one of these; the last is the lower
+            Cholesky factor of the covariance, and quickest.
 
     Example:
         >>> MultivariateNormal(flambeau.zeros(2), flambeau.eye(2)).log_prob(flambeau.zeros(2))

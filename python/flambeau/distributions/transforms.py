@@ -13,7 +13,6 @@ from ._transform import (
     ComposeTransform,
     IndependentTransform,
     Transform,
-    _InverseTransform,
     identity_transform,
 )
 from ._transforms_event import (
@@ -35,7 +34,6 @@ from ._transforms_pointwise import (
     SigmoidTransform,
     SoftplusTransform,
     TanhTransform,
-    _clipped_sigmoid,
 )
 
 __all__ = [
