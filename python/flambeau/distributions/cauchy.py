@@ -43,7 +43,7 @@ class Cauchy(Distribution):
 
     @property
     def variance(self):
-        return self.mean
+        return self.loc.new_full(self._extended_shape(), flambeau.inf)
 
     def rsample(self, sample_shape=()):
         eps = self.loc.new(self._extended_shape(sample_shape)).cauchy_()

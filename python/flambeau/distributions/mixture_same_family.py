@@ -47,7 +47,7 @@ class MixtureSameFamily(Distribution):
                     f"`mixture_distribution.batch_shape` ({own}) is not compatible with"
                     f" `component_distribution.batch_shape`({batch[:-1]})"
                 )
-        count = mixture_distribution._param.size(-1)
+        count = mixture_distribution.logits.shape[-1]
         if batch[-1:] != (count,):
             found = batch[-1] if batch else "none"
             raise ValueError(

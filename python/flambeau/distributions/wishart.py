@@ -173,27 +173,36 @@ class Wishart(ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
-    def rsample(self, sample_shape=(), max_try_correction=None):
+    def rsample(self, sample_shape=(), max_try_correction=10):
         """Draws; singular ones, which rounding makes at few degrees of freedom, are drawn anew.
 
         Args:
-            max_try_correction: how often; by default 3 times, 10 for matrices of one row.
+            max_try_correction: how often.
         """
-        if max_try_correction is None:
-            max_try_correction = 3 if self._event_shape[0] > 1 else 10
         sample_shape = Size(sample_shape)
+        with flambeau.no_grad():
+            self._bartlett_sampling(sample_shape)  # unused, as in PyTorch: the stream is the same
         sample = self._bartlett_sampling(sample_shape)
-        singular = self.support.check(sample).logical_not()
-        if not singular.any():
-            return sample
-        warnings.warn("Singular sample detected.", stacklevel=2)
+        singular = self._is_singular(sample)
+        if singular.any():
+            warnings.warn("Singular sample detected.", stacklevel=2)
         for _ in range(max_try_correction):
-            again = self._bartlett_sampling(sample_shape)
-            sample = flambeau.where(singular[..., None, None], again, sample)
-            singular = singular & self.support.check(again).logical_not()
             if not singular.any():
                 break
+            again = self._bartlett_sampling(singular[singular].shape)
+            where = singular.nonzero(as_tuple=True)
+            sample = sample.index_put(where, again) if where else again.squeeze(0)
+            singular = (
+                singular.index_put(where, self._is_singular(again))
+                if where
+                else (self._is_singular(again).squeeze(0))
+            )
         return sample
+
+    def _is_singular(self, sample):
+        """For each position of ``sample_shape`` whether a matrix of the batch is singular."""
+        singular = self.support.check(sample).logical_not()
+        return singular.flatten(-len(self._batch_shape)).any(-1) if self._batch_shape else singular
 
     def _log_norm(self):
         nu, p = self.df, self._event_shape[-1]
