@@ -48,6 +48,9 @@ class Size(tuple):
     def __add__(self, other):
         return Size(tuple.__add__(self, tuple(other)))
 
+    def __radd__(self, other):
+        return Size(tuple(other) + tuple(self))
+
     def __mul__(self, times):
         return Size(tuple.__mul__(self, times))
 

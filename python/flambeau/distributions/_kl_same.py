@@ -156,7 +156,7 @@ def _kl_gumbel_gumbel(p, q):
     shift = (q.loc - p.loc) / q.scale
     return (
         -ratio.log()
-        + shift
+        - shift
         + euler_constant * (ratio - 1)
         + flambeau.exp(shift + (1 + ratio).lgamma())
         - 1

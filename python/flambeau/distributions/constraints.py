@@ -347,8 +347,8 @@ class _LowerCholesky(Constraint):
     event_dim = 2
 
     def check(self, value):
-        positive_diagonal = (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
-        return lower_triangular.check(value) & positive_diagonal
+        triangular = lower_triangular.check(value)
+        return triangular & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
 class _CorrCholesky(Constraint):
@@ -358,9 +358,9 @@ class _CorrCholesky(Constraint):
 
     def check(self, value):
         tolerance = flambeau.finfo(value.dtype).eps * value.size(-1) * 10
+        factor = lower_cholesky.check(value)
         length = flambeau.linalg.norm(value.detach(), dim=-1)
-        unit = ((length - 1).abs() <= tolerance).all(-1)
-        return lower_cholesky.check(value) & unit
+        return factor & ((length - 1).abs() <= tolerance).all(-1)
 
 
 class _Square(Constraint):
