@@ -49,7 +49,7 @@ class Size(tuple):
         return Size(tuple.__add__(self, tuple(other)))
 
     def __radd__(self, other):
-        return Size(tuple(other) + tuple(self))
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times):
         return Size(tuple.__mul__(self, times))
