@@ -55,7 +55,11 @@ class Size(tuple):
         return Size(tuple.__mul__(self, times))
 
     def __reduce__(self):
-        return Size, (tuple(self),)
+        return _restored, (tuple(self),)  # the class itself is "torch.Size", which may not exist
+
+
+def _restored(sizes):
+    return Size(sizes)
 
 
 Size.__module__ = "torch"
