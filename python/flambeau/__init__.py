@@ -134,9 +134,9 @@ for _module, _names in (
 
 def __getattr__(name):
     if name in _LAZY_MODULES:
-        return _importlib.import_module("." + name, __name__)
+        return _importlib.import_module("." + name, __package__)
     if name in _LAZY_NAMES:
-        value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
+        value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'torch' has no attribute '{name}' (flambeau {__version__})")
