@@ -94,7 +94,7 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "distributions", "fft", "linalg", "masked", "nn", "optim",
+    "amp", "backends", "cuda", "distributions", "fft", "jit", "linalg", "masked", "nn", "optim",
     "overrides", "random", "serialization", "signal", "special", "storage", "testing", "types",
     "utils", "version",
 }  # fmt: skip
