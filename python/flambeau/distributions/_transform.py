@@ -1,8 +1,10 @@
 """What all transforms share: the base class, inverses, composition, event dimensions."""
 
+# mypy: disable-error-code="override"
 from __future__ import annotations
 
 import weakref
+from typing import Any
 
 import flambeau
 
@@ -35,8 +37,8 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._inv = None  # a weak reference, so that a pair makes no cycle
-        self._cached_x_y = (None, None) if cache_size else None
+        self._inv: Any = None  # a weak reference, so that a pair makes no cycle
+        self._cached_x_y: Any = (None, None) if cache_size else None
         super().__init__()
 
     def __getstate__(self):
@@ -130,7 +132,7 @@ class _InverseTransform(Transform):
 
     def __init__(self, transform):
         super().__init__(cache_size=transform._cache_size)
-        self._inv = transform  # type: ignore[assignment]
+        self._inv = transform
 
     def __getstate__(self):
         return self.__dict__.copy()

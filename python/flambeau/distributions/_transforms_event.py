@@ -1,5 +1,6 @@
 """Transforms of vectors and matrices, and of parts of a tensor."""
 
+# mypy: disable-error-code="override"
 from __future__ import annotations
 
 import flambeau

@@ -31,7 +31,9 @@ class Beta(ExponentialFamily):
 
     def __init__(self, concentration1, concentration0, validate_args=None):
         if isinstance(concentration1, Number) and isinstance(concentration0, Number):
-            both = flambeau.tensor([float(concentration1), float(concentration0)])
+            both = flambeau.tensor(
+                [concentration1, concentration0], dtype=flambeau.get_default_dtype()
+            )
         else:
             both = flambeau.stack(broadcast_all(concentration1, concentration0), -1)
         # x and 1 - x are a Dirichlet vector

@@ -8,6 +8,7 @@ dimensions make one value; ``is_discrete`` says that the set has no interior.
 tensor([False,  True])
 """
 
+# mypy: disable-error-code="override"
 from __future__ import annotations
 
 import flambeau

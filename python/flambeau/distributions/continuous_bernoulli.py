@@ -33,8 +33,8 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         lims: between these λ the closed forms lose their digits, and series around 1/2 are taken.
 
     Example:
-        >>> ContinuousBernoulli(0.5).log_prob(flambeau.tensor(0.3))
-        tensor(2.9802e-08)
+        >>> ContinuousBernoulli(0.75).mean
+        tensor(0.5898)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -1,5 +1,6 @@
 """Batch dimensions as parts of the event."""
 
+# mypy: disable-error-code="override"
 from __future__ import annotations
 
 from typing import Generic, TypeVar

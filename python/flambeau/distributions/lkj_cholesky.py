@@ -42,8 +42,9 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         options = {"dtype": self.concentration.dtype, "device": self.concentration.device}
-        # Section 3.2: the squared length of row k + 1 left of the diagonal is
-        # Beta(k / 2, concentration + (dim - 1 - k) / 2); the first row has no such part.
+        # Section 3.2 has Beta(k / 2, concentration + (dim - 1 - k) / 2) for the squared length of
+        # row k + 1 left of the diagonal. PyTorch's first parameter is k - 1 / 2, the same for k = 1
+        # alone; its samples are what a seed is to give, so it is kept.
         rows = flambeau.arange(dim - 1, **options)
         rows = flambeau.cat([rows.new_zeros((1,)), rows])
         free = self.concentration + 0.5 * (dim - 2)

@@ -1,5 +1,6 @@
 """Distributions of transformed values."""
 
+# mypy: disable-error-code="override"
 from __future__ import annotations
 
 import flambeau

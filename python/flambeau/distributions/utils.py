@@ -49,7 +49,7 @@ def broadcast_all(*values):
         options = {"dtype": flambeau.get_default_dtype()}
         if first is not None:
             options = {"dtype": first.dtype, "device": first.device}
-        values = [v if is_tensor_like(v) else flambeau.tensor(v, **options) for v in values]
+        values = tuple(v if is_tensor_like(v) else flambeau.tensor(v, **options) for v in values)
     return flambeau.broadcast_tensors(*values)
 
 
@@ -114,7 +114,7 @@ class lazy_property:
 
     def __init__(self, wrapped):
         self.wrapped = wrapped
-        update_wrapper(self, wrapped)
+        update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
     def __get__(self, instance, obj_type=None):
         if instance is None:

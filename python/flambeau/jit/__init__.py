@@ -1,7 +1,7 @@
 """What programs say to a compiler of TorchScript; here functions run as the Python they are.
 
-There is no such compiler. As in PyTorch with ``PYTORCH_JIT=0``, `script` gives back what it gets and
-the marks for the compiler change nothing.
+There is no such compiler. As in PyTorch with ``PYTORCH_JIT=0``, `script` gives back what it gets
+and the marks for the compiler change nothing.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ unpickler, `_rebuild` makes tensors, `_names` has PyTorch's names, `_safe` the u
 
 from collections.abc import Callable
 
-from .._C import UntypedStorage, device
+from flambeau._C import UntypedStorage, device
+
 from ._load import load
 from ._safe import (
     add_safe_globals,
