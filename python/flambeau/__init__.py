@@ -94,9 +94,9 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "distributions", "fft", "jit", "linalg", "masked", "nn", "optim",
-    "overrides", "random", "serialization", "signal", "special", "storage", "testing", "types",
-    "utils", "version",
+    "amp", "backends", "cuda", "distributions", "fft", "jit", "linalg", "masked", "multiprocessing",
+    "nn", "optim", "overrides", "random", "serialization", "signal", "special", "storage",
+    "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",

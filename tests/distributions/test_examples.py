@@ -1,4 +1,4 @@
-"""The examples in the docstrings of `distributions` and `jit` print what they say."""
+"""The examples in the docstrings of `distributions`, `jit` and `multiprocessing` print what they say."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from flambeau import distributions
 MODULES = [
     "flambeau.distributions",
     "flambeau.jit",
+    "flambeau.multiprocessing",
     *sorted(
         name
         for _, name, _ in pkgutil.walk_packages(distributions.__path__, "flambeau.distributions.")
