@@ -26,7 +26,7 @@ double gamma_draw(T shape, Generator& g) {
     shape += 1;
   }
   const double d = double(shape - T(1.0f / 3.0f)), c = 1 / std::sqrt(9 * d);
-  if (!(d < HUGE_VAL)) return d;  // NaN, infinity: nothing is ever accepted
+  if (!(d > 0 && d < HUGE_VAL)) return d > 0 ? d : NAN;  // nothing would ever be accepted
   while (true) {
     double x, y;
     do {

@@ -175,7 +175,7 @@ def test_names_and_modules():
     assert d.normal.Normal is d.Normal and d.studentT.StudentT is d.StudentT
     assert d.relaxed_bernoulli.LogitRelaxedBernoulli and d.relaxed_categorical.ExpRelaxedCategorical
     assert d.constraint_registry.biject_to is d.biject_to
-    assert d.transforms.ExpTransform is d.ExpTransform
+    assert d.transforms.ExpTransform is d.ExpTransform and d.transforms._InverseTransform
 
 
 def test_is_imported_when_asked_for():
@@ -192,3 +192,24 @@ def test_wishart_warns_of_few_degrees_of_freedom():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         d.Wishart(flambeau.tensor(3.5), flambeau.eye(3)).sample((5,))
+
+
+@pytest.mark.parametrize("sample_shape, batch", [((), ()), ((4,), ()), ((2, 3), (2,))])
+def test_singular_samples_of_wishart_are_drawn_anew(sample_shape, batch, monkeypatch):
+    ours = d.Wishart(flambeau.full(batch, 5.0), flambeau.eye(2))
+    original, calls = d.Wishart._is_singular, []
+
+    def first_is_singular(self, sample):
+        found = original(self, sample)
+        calls.append(tuple(found.shape))
+        if len(calls) == 1:
+            found.view(-1)[-1] = True
+        return found
+
+    monkeypatch.setattr(d.Wishart, "_is_singular", first_is_singular)
+    with pytest.warns(UserWarning, match="Singular sample"):
+        x = ours.rsample(sample_shape)
+    assert (
+        x.shape == (*sample_shape, *batch, 2, 2) and d.constraints.positive_definite.check(x).all()
+    )
+    assert calls == [sample_shape, (1,)]

@@ -293,6 +293,8 @@ def test_refused_dtypes():
     assert flambeau._standard_gamma(meta).shape == flambeau._sample_dirichlet(meta).shape == (2, 3)
     assert flambeau._sample_dirichlet(flambeau.ones(0, 3)).shape == (0, 3)
     assert flambeau._standard_gamma(flambeau.zeros(2)).gt(0).all()  # the logarithm stays finite
+    odd = flambeau._standard_gamma(tensor(-5.0, math.nan, math.inf))
+    assert odd[:2].isnan().all() and odd[2] == math.inf
 
 
 DERIVED = {

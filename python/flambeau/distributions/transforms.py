@@ -15,6 +15,7 @@ from ._transform import (
     Transform,
     identity_transform,
 )
+from ._transform import _InverseTransform as _InverseTransform
 from ._transforms_event import (
     CatTransform,
     CorrCholeskyTransform,
@@ -35,6 +36,7 @@ from ._transforms_pointwise import (
     SoftplusTransform,
     TanhTransform,
 )
+from ._transforms_pointwise import _clipped_sigmoid as _clipped_sigmoid
 
 __all__ = [
     "AbsTransform",

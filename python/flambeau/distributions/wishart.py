@@ -183,21 +183,20 @@ class Wishart(ExponentialFamily):
         with flambeau.no_grad():
             self._bartlett_sampling(sample_shape)  # unused, as in PyTorch: the stream is the same
         sample = self._bartlett_sampling(sample_shape)
-        singular = self._is_singular(sample)
-        if singular.any():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+        singular = self._is_singular(sample).flatten()
+        if not singular.any():
+            return sample
+        warnings.warn("Singular sample detected.", stacklevel=2)
+        shape, tail = sample.shape, self._batch_shape + self._event_shape
+        sample = sample.reshape((-1,) + tail)
         for _ in range(max_try_correction):
+            (positions,) = singular.nonzero(as_tuple=True)
+            again = self._bartlett_sampling(positions.shape)
+            sample = sample.index_put((positions,), again)
+            singular = singular.index_put((positions,), self._is_singular(again))
             if not singular.any():
                 break
-            again = self._bartlett_sampling(singular[singular].shape)
-            where = singular.nonzero(as_tuple=True)
-            sample = sample.index_put(where, again) if where else again.squeeze(0)
-            singular = (
-                singular.index_put(where, self._is_singular(again))
-                if where
-                else (self._is_singular(again).squeeze(0))
-            )
-        return sample
+        return sample.reshape(shape)
 
     def _is_singular(self, sample):
         """For each position of ``sample_shape`` whether a matrix of the batch is singular."""
