@@ -1,4 +1,4 @@
-"""The examples in the docstrings of `distributions`, `jit`, `multiprocessing` print what they say."""
+"""The docstring examples of `distributions`, `jit` and `multiprocessing` print what they say."""
 
 from __future__ import annotations
 
