@@ -16,6 +16,8 @@ __all__ = ["MultivariateNormal"]
 
 def _batch_mv(matrix, vector):
     """Matrices times vectors, both with batch dimensions."""
+    if matrix.dim() == 2:  # one product instead of one for each vector
+        return flambeau.matmul(vector, matrix.mT)
     return flambeau.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
 
 
