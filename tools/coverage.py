@@ -22,7 +22,8 @@ NAMES = ROOT / "tests" / "data" / "api_names.json"
 PAGE = ROOT / "docs" / "api_coverage.md"
 NAMESPACES = (
     "torch", "torch.Tensor", "torch.linalg", "torch.fft", "torch.special", "torch.nn.functional",
-    "torch.nn", "torch.optim", "torch.utils.data",
+    "torch.nn", "torch.optim", "torch.utils.data", "torch.distributions",
+    "torch.distributions.constraints",
 )  # fmt: skip
 
 # Names of later stages: reason -> patterns, each for a whole name. The first that matches counts.

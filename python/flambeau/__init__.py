@@ -94,9 +94,9 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "fft", "linalg", "masked", "nn", "optim", "overrides",
-    "random", "serialization", "signal", "special", "storage", "testing", "types", "utils",
-    "version",
+    "amp", "backends", "cuda", "distributions", "fft", "jit", "linalg", "masked", "multiprocessing",
+    "nn", "optim", "overrides", "random", "serialization", "signal", "special", "storage",
+    "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",
@@ -134,9 +134,9 @@ for _module, _names in (
 
 def __getattr__(name):
     if name in _LAZY_MODULES:
-        return _importlib.import_module("." + name, __name__)
+        return _importlib.import_module("." + name, __package__)
     if name in _LAZY_NAMES:
-        value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
+        value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'torch' has no attribute '{name}' (flambeau {__version__})")

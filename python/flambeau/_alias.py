@@ -80,5 +80,6 @@ def install() -> None:
     if present is not None and present is not flambeau:
         raise RuntimeError("flambeau cannot stand in for torch: another torch is imported already")
     flambeau.__version__ = __version__  # scripts ask for the version of the API
+    flambeau.__name__ = _ALIAS  # and some for the name
     finder: Any = TorchFinder()
     sys.meta_path.insert(0, finder)

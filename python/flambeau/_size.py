@@ -48,11 +48,18 @@ class Size(tuple):
     def __add__(self, other):
         return Size(tuple.__add__(self, tuple(other)))
 
+    def __radd__(self, other):
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
     def __mul__(self, times):
         return Size(tuple.__mul__(self, times))
 
     def __reduce__(self):
-        return Size, (tuple(self),)
+        return _restored, (tuple(self),)  # the class itself is "torch.Size", which may not exist
+
+
+def _restored(sizes):
+    return Size(sizes)
 
 
 Size.__module__ = "torch"

@@ -223,3 +223,13 @@ def set_default_tensor_type(t):
     if not isinstance(dtype, _C.dtype) or not dtype.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, got {t}")
     _C.set_default_dtype(dtype)
+
+
+# ---- tracing
+
+
+def _get_tracing_state():
+    """None: nothing is being traced. Programs ask for it as `torch._C._get_tracing_state`."""
+
+
+_C._get_tracing_state = _get_tracing_state

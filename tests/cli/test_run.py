@@ -52,7 +52,7 @@ def test_torch_is_flambeau(tmp_path):
             print(error, error.name)
     """
     check(run_script(tmp_path, source), [
-        "True True", "True True", "flambeau.autograd.grad_mode flambeau.autograd flambeau",
+        "True True", "True True", "flambeau.autograd.grad_mode flambeau.autograd torch",
         "[2.0, 2.0]", "No module named 'torch.nothing' torch.nothing",
     ])  # fmt: skip
 

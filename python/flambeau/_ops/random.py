@@ -222,6 +222,60 @@ op(
     doc="Numbers of successes among ``count`` trials of probability ``prob``.",
 )
 
+op(
+    "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
+    kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau._standard_gamma(flambeau.tensor([2.0, 5.0]))
+        tensor([4.5526, 4.0611])
+    """,
+    grad={"self": "mul(grad, _standard_gamma_grad(self, result))"},
+    forms="function",
+    tags="random",
+    doc="Gamma numbers of rate 1 with the shapes that ``input`` holds.",
+)
+op(
+    "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor",
+    kernel=native,
+    example="""
+        >>> flambeau._standard_gamma_grad(flambeau.tensor([1.0]), flambeau.tensor([0.5]))
+        tensor([0.8070])
+    """,
+    grad={
+        "self": 'no_derivative("_standard_gamma_grad", grad)',
+        "output": 'no_derivative("_standard_gamma_grad", grad)',
+    },
+    forms="function",
+    doc="Derivative of a gamma number ``output`` by its shape ``input`` at a fixed quantile.",
+)
+op(
+    "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
+    kernel=native,
+    example="""
+        >>> _ = flambeau.manual_seed(0)
+        >>> flambeau._sample_dirichlet(flambeau.tensor([2.0, 5.0]))
+        tensor([0.5285, 0.4715])
+    """,
+    grad={"self": 'no_derivative("_sample_dirichlet", grad)'},
+    forms="function",
+    tags="random",
+    doc="Dirichlet vectors with the concentrations that ``input`` holds in its last dimension.",
+)
+op(
+    "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
+    kernel=native,
+    example="""
+        >>> x, alpha = flambeau.tensor([0.3, 0.7]), flambeau.tensor([2.0, 3.0])
+        >>> flambeau._dirichlet_grad(x, alpha, alpha.sum().expand(2))
+        tensor([0.1993, 0.2448])
+    """,
+    grad=dict.fromkeys(("x", "alpha", "total"), 'no_derivative("_dirichlet_grad", grad)'),
+    forms="function",
+    doc="Derivative of a Beta(``alpha``, ``total`` - ``alpha``) number ``x`` by ``alpha`` at a fixed"
+    " quantile, over 1 - ``x``.",
+)
+
 # ---- dropout -----------------------------------------------------------------------------------------
 for _name, _doc in (
     ("dropout", "Elements set to zero with probability ``p``, the others divided by 1 - ``p``."),

@@ -4,6 +4,10 @@
 unpickler, `_rebuild` makes tensors, `_names` has PyTorch's names, `_safe` the user's allow-list.
 """
 
+from collections.abc import Callable
+
+from flambeau._C import UntypedStorage, device
+
 from ._load import load
 from ._safe import (
     add_safe_globals,
@@ -13,6 +17,11 @@ from ._safe import (
     safe_globals,
 )
 from ._save import save
+
+# for annotations: what `load` takes as `map_location`
+MAP_LOCATION = (
+    Callable[[UntypedStorage, str], UntypedStorage] | device | str | dict[str, str] | None
+)
 
 __all__ = [
     "add_safe_globals",
