@@ -92,6 +92,7 @@ PYTHON_LAYERS = {
     "autograd": BASE,
     "functional": BASE | {"autograd"},
     "nn": BASE | {"autograd", "functional", "methods", "utils"},
+    "func": BASE | {"autograd", "nn"},
     "optim": BASE | {"autograd", "utils"},
     "utils": BASE | {"autograd", "root"},
     "amp": BASE | {"autograd", "root"},
