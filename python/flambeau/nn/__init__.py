@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from . import functional, init, modules, parameter, utils
+from . import attention, common_types, functional, grad, init, modules, parallel, parameter, utils
 from .modules import *
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 

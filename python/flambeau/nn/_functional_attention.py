@@ -6,6 +6,7 @@ import math
 import warnings
 
 from flambeau import _C
+from flambeau._attention_backends import check_allowed
 from flambeau._C import ops
 
 
@@ -30,6 +31,9 @@ def scaled_dot_product_attention(
         scale: ``1 / sqrt(E)`` if left out.
         enable_gqa: fewer heads of keys and values than of queries, each used several times.
     """
+    check_allowed()
+    if hasattr(attn_mask, "_attend"):  # a `nn.attention.bias.CausalBias`
+        return attn_mask._attend(query, key, value, dropout_p, is_causal, scale, enable_gqa)
     if is_causal and attn_mask is not None:
         raise RuntimeError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "

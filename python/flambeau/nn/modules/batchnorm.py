@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from flambeau._C import int64, ops
 from flambeau.nn import functional as F
 from flambeau.nn import init
@@ -17,6 +19,7 @@ __all__ = [
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
     "LazyBatchNorm3d",
+    "SyncBatchNorm",
 ]
 
 
@@ -221,3 +224,90 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
     cls_to_become = BatchNorm3d
     _check_input_dim = BatchNorm3d._check_input_dim
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation whose statistics are of the batches of all processes of a group.
+
+    In a single process it is a `BatchNorm1d` for inputs of two or more dimensions.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, bias: as of `BatchNorm1d`.
+        process_group: the processes; all if left out.
+
+    Raises:
+        ValueError: the input has no channels, or is to be trained on in several processes: they
+            can be synchronised on other devices only.
+    """
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def _check_non_zero_input_channels(self, input):
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        self._check_non_zero_input_channels(input)
+        # Not imported: without it there is no other process.
+        distributed = sys.modules.get("flambeau.distributed")
+        uses_batch = self.training or self.running_mean is None
+        if uses_batch and distributed is not None and distributed.is_initialized():
+            if distributed.get_world_size(self.process_group) > 1:
+                raise ValueError(
+                    "SyncBatchNorm expected input tensor to be on GPU or another accelerator, got "
+                    f"{input.device}"
+                )
+        return super().forward(input)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module with a `SyncBatchNorm` in the place of each batch normalisation.
+
+        Parameters and buffers are those that there were; module itself is returned unless it is
+        a batch normalisation.
+
+        Example:
+            >>> net = nn.Sequential(nn.BatchNorm2d(3))
+            >>> type(nn.SyncBatchNorm.convert_sync_batchnorm(net)[0]).__name__
+            'SyncBatchNorm'
+        """
+        result = module
+        if isinstance(module, _BatchNorm):
+            result = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            if module.affine:
+                result.weight, result.bias = module.weight, module.bias
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(result, name, getattr(module, name))
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
