@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from flambeau._C import int64, ops
+from flambeau._C import Tensor, int64, ops
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
@@ -86,6 +86,33 @@ class _NormBase(Module):
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
+    # The number of dimensions of a batch, where there is one.
+    _batch_dims: tuple[int, ...] = ()
+
+    def _call_hint(self, input):
+        if not isinstance(input, Tensor) or not self._batch_dims:
+            return None
+        n = input.dim()
+        if n in self._batch_dims:
+            found = input.shape[1]
+            if found != self.num_features:
+                last = input.shape[-1] == self.num_features
+                advice = " The channels seem to come last; they belong at dimension 1."
+                return (
+                    f"The input has {found} channels, at dimension 1, and num_features is "
+                    f"{self.num_features}.{advice if last else ''}"
+                )
+            return None
+        other = {2: "1d", 3: "1d", 4: "2d", 5: "3d"}.get(n)
+        advice = []
+        if n + 1 in self._batch_dims and input.shape[:1] == (self.num_features,):
+            advice.append("for one sample without batch: x.unsqueeze(0)")
+        if other:
+            kind = type(self).__name__.rstrip("d").rstrip("123")
+            advice.append(f"for a batch of {n} dimensions: {kind}{other}")
+        text = "; or ".join(advice)
+        return text[:1].upper() + text[1:] + "." if text else None
+
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
         # Format 1 had no count of batches.
         version = local_metadata.get("version", None)
@@ -135,6 +162,8 @@ class BatchNorm1d(_BatchNorm):
         ValueError: the input has another number of dimensions, or one value a channel in training.
     """
 
+    _batch_dims = (2, 3)
+
     def _check_input_dim(self, input):
         if input.dim() not in (2, 3):
             raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
@@ -143,6 +172,8 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Batch normalisation of (N, C, H, W); arguments as `BatchNorm1d`."""
 
+    _batch_dims = (4,)
+
     def _check_input_dim(self, input):
         if input.dim() != 4:
             raise ValueError(f"expected 4D input (got {input.dim()}D input)")
@@ -150,6 +181,8 @@ class BatchNorm2d(_BatchNorm):
 
 class BatchNorm3d(_BatchNorm):
     """Batch normalisation of (N, C, D, H, W); arguments as `BatchNorm1d`."""
+
+    _batch_dims = (5,)
 
     def _check_input_dim(self, input):
         if input.dim() != 5:

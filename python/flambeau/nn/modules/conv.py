@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from flambeau._C import ops
+from flambeau._C import Tensor, ops
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.parameter import Parameter, UninitializedParameter
@@ -121,6 +121,28 @@ class _ConvNd(Module):
         if self.padding_mode != "zeros":
             text += f", padding_mode={self.padding_mode}"
         return text
+
+    def _call_hint(self, input, output_size=None):
+        if not isinstance(input, Tensor):
+            return "Make a tensor of it: torch.tensor(data)."
+        if input.dtype != self.weight.dtype:
+            return f"Convert it: x.to({self.weight.dtype})."
+        n = len(self.kernel_size)
+        if input.dim() == n and self.in_channels == 1:
+            return "The dimension of the channel is missing: x.unsqueeze(0)."
+        if input.dim() not in (n + 1, n + 2) or input.shape[-n - 1] == self.in_channels:
+            return None
+        if input.shape[-1] == self.in_channels:
+            last = input.dim() - 1
+            order = [*range(last - n), last, *range(last - n, last)]
+            return (
+                f"The channels seem to come last; they belong before the {n} dimension"
+                f"{'s' if n > 1 else ''} that the kernel moves along: "
+                f"x.permute({', '.join(map(str, order))})."
+            )
+        if input.dim() == n + 1 and self.in_channels == 1:
+            return "The dimension of the channel is missing: x.unsqueeze(1)."
+        return None
 
     def __setstate__(self, state):
         super().__setstate__(state)

@@ -18,6 +18,7 @@ from flambeau.nn.parameter import Buffer, Parameter
 
 from . import _hooks, _state
 from ._convert import converted, parse_to
+from ._explain import explain
 from ._hooks import (
     _global_backward_hooks,
     _global_backward_pre_hooks,
@@ -153,18 +154,22 @@ class Module:
     forward: Any = _forward_unimplemented
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or _global_forward_hooks
-            or _global_forward_pre_hooks
-            or _global_backward_hooks
-            or _global_backward_pre_hooks
-        ):
-            return call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            if (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
+            ):
+                return call_with_hooks(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            explain(error, _CALL)
+            raise
 
     _call_impl = _wrapped_call_impl = __call__
 
@@ -753,6 +758,10 @@ class Module:
             body = "\n  ".join(lines + children)
             return f"{self._get_name()}(\n  {body}\n)"
         return f"{self._get_name()}()"
+
+
+# The traceback of an error tells by it which modules were being called.
+_CALL = Module.__call__.__code__
 
 
 def _module_registered(parent, name, module):
