@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins as _builtins
 import importlib as _importlib
+import sys as _sys
 
 from . import _C
 from ._C import (
@@ -51,6 +52,7 @@ from ._size import Size
 from ._version import __version__
 
 _C._LinAlgError = _LinAlgError
+_sys.modules["flambeau._C.ops"] = _C.ops  # operators pickle by the name of their module
 
 # every public operator of the table
 for _name in _C._public:

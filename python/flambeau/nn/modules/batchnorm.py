@@ -113,7 +113,9 @@ class _NormBase(Module):
         text = "; or ".join(advice)
         return text[:1].upper() + text[1:] + "." if text else None
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         # Format 1 had no count of batches.
         version = local_metadata.get("version", None)
         key = prefix + "num_batches_tracked"
@@ -121,7 +123,15 @@ class _NormBase(Module):
             count = self.num_batches_tracked
             known = count is not None and not count.is_meta
             state_dict[key] = count if known else ops.full((), 0, dtype=int64)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+        super()._load_from_state_dict(
+            state_dict,
+            prefix,
+            local_metadata,
+            strict,
+            missing_keys,
+            unexpected_keys,
+            error_msgs,
+        )
 
 
 class _BatchNorm(_NormBase):

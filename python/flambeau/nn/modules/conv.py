@@ -304,16 +304,27 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input, output_size=None):
         weight, bias = self._members()
         conv = getattr(F, self._operator)
-        extra = self._output_padding(input, output_size)
+        extra = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            len(self.kernel_size),
+            self.dilation,
+        )
         return conv(
             input, weight, bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
-    def _output_padding(self, input, output_size):
+    def _output_padding(
+        self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None
+    ):
         """What must be added at the end for the result to have the size asked for."""
         if output_size is None:
             return self.output_padding
-        n = len(self.kernel_size)
+        n = num_spatial_dims
+        dilation = (1,) * n if dilation is None else dilation
         batched = input.dim() == n + 2
         spatial = n + 2 if batched else n + 1
         output_size = list(output_size)
@@ -327,13 +338,13 @@ class _ConvTransposeNd(_ConvNd):
         low, high = [], []
         for d in range(n):
             size = (
-                (input.size(d - n) - 1) * self.stride[d]
-                - 2 * self.padding[d]
-                + self.dilation[d] * (self.kernel_size[d] - 1)
+                (input.size(d - n) - 1) * stride[d]
+                - 2 * padding[d]
+                + dilation[d] * (kernel_size[d] - 1)
                 + 1
             )
             low.append(size)
-            high.append(size + self.stride[d] - 1)
+            high.append(size + stride[d] - 1)
         if not all(a <= s <= b for a, s, b in zip(low, output_size, high)):
             raise ValueError(
                 f"requested an output size of {tuple(output_size)}, but valid sizes range from "

@@ -56,6 +56,9 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
+# By this module's name they are pickled, also into PyTorch's files.
+_WrappedHook.__module__ = _IncompatibleKeys.__module__ = __name__
+
 _HOOK_DICTS = (
     "_backward_pre_hooks",
     "_backward_hooks",
