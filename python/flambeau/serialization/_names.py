@@ -101,6 +101,8 @@ def to_torch(module: str, name: str = "") -> str:
         if name in _C._public:
             return "torch"
         return next(home for prefix, home in _HOMES.items() if name.startswith(prefix))
+    if rest.startswith("_") and hasattr(importlib.import_module("flambeau"), name or "-"):
+        return "torch"  # a function of the root, wherever it is written
     return "torch" + dot + rest if rest != "_C" else "torch"
 
 
