@@ -17,8 +17,10 @@ from flambeau.nn import functional as F
 
 # A `ModuleList` written by PyTorch 2.13.
 FILE = pathlib.Path(__file__).parent / "data" / "functions.pt"
-FUNCTIONS = [F.relu, F.gelu, F.linear, F.conv2d, F.cross_entropy, flambeau.tanh, F.max_pool2d, flambeau.einsum,
-             flambeau.linalg.qr, flambeau.special.expit, flambeau.fft.fft]  # fmt: skip
+FUNCTIONS = [
+    F.relu, F.gelu, F.linear, F.conv2d, F.cross_entropy, F.max_pool2d, flambeau.tanh,
+    flambeau.einsum, flambeau.linalg.qr, flambeau.special.expit, flambeau.fft.fft,
+]  # fmt: skip
 
 
 def globals_of(file):
