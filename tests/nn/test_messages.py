@@ -84,6 +84,11 @@ CASES = {
         lambda: nn.Sequential(nn.Embedding(3, 2))(flambeau.tensor([[0, 1], [7, 2]])), IndexError,
         "embedding got index 7 at element 2", "3 rows", "0 of Sequential: Embedding(3, 2)",
     ),
+    "rows": (
+        lambda: nn.Embedding(3, 2)(flambeau.tensor([0, -7, 5])), IndexError,
+        "Indices go from 0 to 2, those given from -7 to 5",
+    ),
+    "float rows": (lambda: nn.EmbeddingBag(3, 2)(ones(1, 2)), RuntimeError, "x.long()"),
     "class of margin loss": (
         lambda: F.multi_margin_loss(ones(2, 3), flambeau.tensor([1, 5])), RuntimeError, "5",
     ),
