@@ -52,7 +52,8 @@ from ._size import Size
 from ._version import __version__
 
 _C._LinAlgError = _LinAlgError
-_sys.modules["flambeau._C.ops"] = _C.ops  # operators pickle by the name of their module
+# Operators pickle by the name of their module.
+_sys.modules["flambeau._C.ops"] = _C.ops  # type: ignore[assignment]
 
 # every public operator of the table
 for _name in _C._public:

@@ -182,6 +182,21 @@ def test_errors_of_hooks_stay_as_they_are():
     assert str(caught.value) == "mine"
 
 
+def test_subclasses_and_functions_of_the_library():
+    class Mine(nn.Linear):
+        pass
+
+    with pytest.raises(RuntimeError, match=r"Raised in 0 of Sequential: Mine\(in_features=4"):
+        nn.Sequential(Mine(4, 3))(ones(2, 5))
+
+    class Loss(nn.Module):
+        def forward(self, x):
+            return F.cross_entropy(x, flambeau.tensor([7]))
+
+    with pytest.raises(IndexError, match=r"Raised in Loss\(\), called with"):
+        Loss()(ones(1, 3))
+
+
 def test_hooked_layers_explain_too():
     net = Net()
     net.encoder[0].register_forward_hook(lambda *a: None)

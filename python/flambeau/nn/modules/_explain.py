@@ -7,6 +7,7 @@ modules are found in the traceback, the name by walking from the outermost one.
 from __future__ import annotations
 
 import sys
+from types import FrameType
 
 from flambeau._C import Tensor
 
@@ -34,10 +35,7 @@ def explain(error, call):
     calls = [frame.f_locals for frame in frames if frame.f_code is call]
     module = calls[-1]["self"]
     # Errors that a user's own code raises, in a module or a hook, stay as they are.
-    if not all(
-        name.startswith("flambeau.")
-        for name in (type(module).__module__, frames[-1].f_globals.get("__name__", ""))
-    ):
+    if not str(frames[-1].f_globals.get("__name__")).startswith("flambeau."):
         return
     try:
         text = _described(calls[0]["self"], module, calls[-1]["args"], calls[-1]["kwargs"])
@@ -49,7 +47,7 @@ def explain(error, call):
 def _within_another_call(call):
     """Whether the call that an exception is leaving was made by another module's."""
     # This function, `explain`, the call itself.
-    frame = sys._getframe(3)
+    frame: FrameType | None = sys._getframe(3)
     while frame is not None:
         if frame.f_code is call:
             return True

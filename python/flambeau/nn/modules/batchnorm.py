@@ -97,14 +97,14 @@ class _NormBase(Module):
             found = input.shape[1]
             if found != self.num_features:
                 last = input.shape[-1] == self.num_features
-                advice = " The channels seem to come last; they belong at dimension 1."
+                more = " The channels seem to come last; they belong at dimension 1."
                 return (
                     f"The input has {found} channels, at dimension 1, and num_features is "
-                    f"{self.num_features}.{advice if last else ''}"
+                    f"{self.num_features}.{more if last else ''}"
                 )
             return None
         other = {2: "1d", 3: "1d", 4: "2d", 5: "3d"}.get(n)
-        advice = []
+        advice: list[str] = []
         if n + 1 in self._batch_dims and input.shape[:1] == (self.num_features,):
             advice.append("for one sample without batch: x.unsqueeze(0)")
         if other:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from flambeau._C import Tensor
 from flambeau.nn.modules.module import Module
@@ -61,6 +62,7 @@ def swap_tensor(module: Module, name: str, tensor: Tensor, allow_missing: bool =
     if tensor is not _MISSING and not isinstance(tensor, Tensor) and tensor is not None:
         raise TypeError(f"{tensor} is not an instance of torch.Tensor")
     _check_name(name)
+    before: Any
     if name in module._parameters:
         before = module._parameters[name]
     elif name in module._buffers:
@@ -135,12 +137,12 @@ class NamedMemberAccessor:
         """The tensor at a path."""
         owner, attr = self._owner(name)
         try:
-            tensor = getattr(owner, attr)
+            tensor: Any = getattr(owner, attr)
         except AttributeError as error:
             raise AttributeError(f"{owner._get_name()} has no attribute `{name}`") from error
-        if not isinstance(tensor, Tensor) and tensor is not None:
-            raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-        return tensor
+        if isinstance(tensor, Tensor) or tensor is None:
+            return tensor  # type: ignore[return-value]
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
 
     def set_tensor(self, name: str, value: Tensor) -> None:
         """Replaces the tensor at a path."""

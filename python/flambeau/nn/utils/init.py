@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 from flambeau.nn.modules.module import Module
 
 __all__ = ["skip_init"]
@@ -22,6 +20,8 @@ def skip_init(module_cls, *args, **kwargs):
     >>> skip_init(nn.Linear, 5, 1).weight.shape
     torch.Size([1, 5])
     """
+    import inspect  # slow to import
+
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

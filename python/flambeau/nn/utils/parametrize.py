@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 from flambeau._C import Tensor
 from flambeau.autograd import no_grad
@@ -186,7 +187,7 @@ class ParametrizationList(ModuleList):
 
     def forward(self) -> Tensor:
         """The value of the parametrized tensor."""
-        modules = iter(self._modules.values())
+        modules: Any = iter(self._modules.values())
         if self.is_tensor:
             value = next(modules)(self.original)
         else:
@@ -232,7 +233,7 @@ def _deepcopy(self, memo):
     """A copy with a class of its own, so that removals from one do not show in the other."""
     if id(self) in memo:
         return memo[id(self)]
-    cls = type(self)
+    cls: Any = type(self)
     own = type(cls)(cls.__name__, cls.__bases__, dict(_class_body(cls)))
     replica = memo[id(self)] = own.__new__(own)
     replica.__dict__.update(copy.deepcopy(self.__dict__, memo))
@@ -245,7 +246,7 @@ def _class_body(cls):
 
 def _inject_new_class(module):
     """Gives the module a class of its own, which properties can be put into."""
-    cls = type(module)
+    cls: Any = type(module)
     body = {"__getstate__": _refuse_pickle, "__module__": cls.__module__}
     if not hasattr(cls, "__deepcopy__"):
         body["__deepcopy__"] = _deepcopy

@@ -280,7 +280,7 @@ class Identity(BasePruningMethod):
         return default_mask
 
     @classmethod
-    def apply(cls, module, name):
+    def apply(cls, module, name):  # type: ignore[override]
         """Gives a parameter a mask."""
         return super().apply(module, name)
 
@@ -311,7 +311,7 @@ class RandomUnstructured(BasePruningMethod):
         return mask
 
     @classmethod
-    def apply(cls, module, name, amount):
+    def apply(cls, module, name, amount):  # type: ignore[override]
         """Prunes a parameter."""
         return super().apply(module, name, amount=amount)
 
@@ -327,7 +327,7 @@ class L1Unstructured(RandomUnstructured):
         return t.abs()
 
     @classmethod
-    def apply(cls, module, name, amount, importance_scores=None):
+    def apply(cls, module, name, amount, importance_scores=None):  # type: ignore[override]
         """Prunes a parameter."""
         return BasePruningMethod.apply.__func__(
             cls, module, name, amount=amount, importance_scores=importance_scores
@@ -367,7 +367,7 @@ class RandomStructured(BasePruningMethod):
         return default_mask * self._kept(t, size - count).reshape(shape).to(default_mask.dtype)
 
     @classmethod
-    def apply(cls, module, name, amount, dim=-1):
+    def apply(cls, module, name, amount, dim=-1):  # type: ignore[override]
         """Prunes a parameter."""
         return super().apply(module, name, amount=amount, dim=dim)
 
@@ -391,7 +391,7 @@ class LnStructured(RandomStructured):
         return kept
 
     @classmethod
-    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+    def apply(cls, module, name, amount, n, dim, importance_scores=None):  # type: ignore[override]
         """Prunes a parameter."""
         return BasePruningMethod.apply.__func__(
             cls, module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores
@@ -419,7 +419,7 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module, name, mask):
+    def apply(cls, module, name, mask):  # type: ignore[override]
         """Prunes a parameter."""
         return super().apply(module, name, mask=mask)
 
