@@ -46,6 +46,11 @@ class TorchFinder:
 
     def exec_module(self, module) -> None:
         module.__spec__ = module.__spec__.loader_state
+        # Modules that came along are found at once. Imported one by one they would be set as
+        # attributes of their packages, over functions of the same name (nn.utils.weight_norm).
+        for name, loaded in list(sys.modules.items()):
+            if name.startswith("flambeau."):
+                sys.modules.setdefault(_ALIAS + name.removeprefix("flambeau"), loaded)
 
     def get_code(self, fullname: str):
         original = importlib.util.find_spec(_mirrored(fullname))
