@@ -279,3 +279,9 @@ def test_threads_do_not_mix():
     for i in range(4):
         (message,) = seen[i]
         assert f"Raised in {i + 1} of Sequential" in message and f"[2, {5 + i}]" in message
+
+
+def test_no_cuda():
+    assert isinstance(nn.ReLU().cuda(), nn.ReLU)  # nothing to move
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        nn.Linear(2, 2).cuda()

@@ -517,7 +517,13 @@ class Module:
 
     def cuda(self, device=None):
         """Moves parameters and buffers to a CUDA device, where there is one."""
-        return self._apply(lambda t: t.cuda(device))
+
+        def move(t):
+            if not hasattr(t, "cuda"):
+                raise AssertionError("Torch not compiled with CUDA enabled")
+            return t.cuda(device)
+
+        return self._apply(move)
 
     def share_memory(self):
         """Moves parameters and buffers to memory that other processes can map."""
