@@ -1,8 +1,7 @@
 """Which implementations of attention may be used; `nn.attention.sdpa_kernel` and
 `backends.cuda` change it.
 
-There is one implementation. It stands for ``MATH`` and for ``FLASH_ATTENTION``, which PyTorch has
-on the CPU; the others are remembered, and attention is refused where neither is allowed.
+There is one implementation, which computes whatever is allowed; the choice is only remembered.
 """
 
 from __future__ import annotations
@@ -47,13 +46,3 @@ priority = [
     SDPBackend.CUDNN_ATTENTION,
     SDPBackend.OVERRIDEABLE,
 ]
-
-
-def check_allowed():
-    """RuntimeError where no implementation of attention may be used."""
-    if SDPBackend.MATH not in allowed and SDPBackend.FLASH_ATTENTION not in allowed:
-        raise RuntimeError(
-            "No viable backend for scaled_dot_product_attention was found: neither MATH nor "
-            "FLASH_ATTENTION is allowed, and others do not exist on the CPU. Allow one of them in "
-            "torch.nn.attention.sdpa_kernel."
-        )

@@ -123,7 +123,7 @@ def test_backends():
     assert attention._backend_from_string("MATH") is SDPBackend.MATH
 
 
-def test_no_backend():
+def test_choice_of_no_consequence():
     x = rows(1, 2, 3)
 
     @sdpa_kernel(SDPBackend.CUDNN_ATTENTION)
@@ -131,9 +131,7 @@ def test_no_backend():
         return F.scaled_dot_product_attention(x, x, x)
 
     for _ in range(2):
-        with pytest.raises(RuntimeError, match="No viable backend"):
-            attend()
-    assert F.scaled_dot_product_attention(x, x, x).shape == x.shape
+        assert flambeau.equal(attend(), F.scaled_dot_product_attention(x, x, x))
     with pytest.raises(AssertionError, match="got int"):
         sdpa_kernel(3).__enter__()
 
@@ -164,7 +162,7 @@ def test_causal_bias_in_use():
         for again in (pickle.loads(pickle.dumps(mask)), copy.deepcopy(mask)):
             assert repr(again) == repr(mask)
     x = rows(1, 2, 2)
-    with pytest.raises(ValueError, match="causal=True"):
+    with pytest.raises((RuntimeError, ValueError), match="causal=True"):
         F.scaled_dot_product_attention(x, x, x, bias.causal_upper_left(2, 2), is_causal=True)
     with pytest.raises(AssertionError, match="got int"):
         bias.CausalBias(1, 2, 3)

@@ -6,7 +6,6 @@ import math
 import warnings
 
 from flambeau import _C
-from flambeau._attention_backends import check_allowed
 from flambeau._C import ops
 
 
@@ -31,9 +30,6 @@ def scaled_dot_product_attention(
         scale: ``1 / sqrt(E)`` if left out.
         enable_gqa: fewer heads of keys and values than of queries, each used several times.
     """
-    check_allowed()
-    if hasattr(attn_mask, "_attend"):  # a `nn.attention.bias.CausalBias`
-        return attn_mask._attend(query, key, value, dropout_p, is_causal, scale, enable_gqa)
     if is_causal and attn_mask is not None:
         raise RuntimeError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
@@ -395,3 +391,7 @@ def _attend(
     if batched:
         return out, seen
     return out.squeeze(1), None if seen is None else seen.squeeze(0)
+
+
+# Names that programs take although they are private.
+_in_projection_packed, _mha_shape_check = _project, _check_attention_shapes

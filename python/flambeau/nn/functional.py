@@ -45,15 +45,11 @@ from ._functional_activation import (
 )
 from ._functional_attention import (
     _canonical_mask,
+    _in_projection_packed,
+    _mha_shape_check,
     _none_or_dtype,
     multi_head_attention_forward,
     scaled_dot_product_attention,
-)
-from ._functional_attention import (
-    _check_attention_shapes as _mha_shape_check,
-)
-from ._functional_attention import (
-    _project as _in_projection_packed,
 )
 from ._functional_common import _list_with_default, _pair, _single, _triple
 from ._functional_distance import cosine_similarity, normalize, pairwise_distance, pdist

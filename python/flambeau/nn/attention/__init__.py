@@ -26,7 +26,7 @@ def _cur_sdpa_kernel_backends(with_priority=False):
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False):
     """Within it, or in a function decorated with it, attention may use only these implementations.
 
-    There is one implementation here, which counts as ``MATH`` and as ``FLASH_ATTENTION``.
+    There is one implementation here, which is used in any case.
 
     Args:
         backends: one, or several.

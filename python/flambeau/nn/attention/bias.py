@@ -7,7 +7,7 @@ from enum import IntEnum, auto
 
 from flambeau import _C
 from flambeau._C import Tensor, ops
-from flambeau.nn._functional_attention import scaled_dot_product_attention
+from flambeau.nn import functional as F
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 
@@ -69,21 +69,11 @@ class CausalBias(Tensor):
     def __reduce_ex__(self, proto):
         return CausalBias, (self.variant, self.seq_len_q, self.seq_len_kv)
 
-    def _attend(self, query, key, value, dropout_p, is_causal, scale, enable_gqa):
-        """`scaled_dot_product_attention` with this mask."""
-        if is_causal:
-            raise ValueError("CausalBias should not be used with causal=True")
-        sizes = query.size(-2), key.size(-2)
-        square = self.seq_len_q == self.seq_len_kv
-        known = self.variant == CausalVariant.UPPER_LEFT or square
-        causal = known and sizes == (self.seq_len_q, self.seq_len_kv)
-        mask = None if causal else self._materialize(query.device)
-        return scaled_dot_product_attention(
-            query, key, value, mask, dropout_p, causal, scale, enable_gqa
-        )
-
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if getattr(func, "__name__", "") == "scaled_dot_product_attention":
+            return _attend(*args, **(kwargs or {}))
+
         def plain(value):
             if isinstance(value, CausalBias):
                 return value._materialize()
@@ -93,6 +83,36 @@ class CausalBias(Tensor):
 
         kwargs = {k: plain(v) for k, v in (kwargs or {}).items()}
         return func(*map(plain, args), **kwargs)
+
+
+def _attend(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+):
+    """Attention with such a mask, which is not made where a flag says the same."""
+    if isinstance(attn_mask, CausalBias):
+        if is_causal:
+            raise ValueError("CausalBias should not be used with causal=True")
+        sizes = attn_mask.seq_len_q, attn_mask.seq_len_kv
+        known = attn_mask.variant == CausalVariant.UPPER_LEFT or sizes[0] == sizes[1]
+        is_causal = known and sizes == (query.size(-2), key.size(-2))
+        attn_mask = None if is_causal else attn_mask._materialize(query.device)
+    return F.scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        attn_mask,
+        dropout_p,
+        is_causal,
+        scale=scale,
+        enable_gqa=enable_gqa,
+    )
 
 
 def causal_upper_left(*size) -> CausalBias:
