@@ -57,7 +57,7 @@ LATER = {
     "dtypes that are not built": r"""
         complex32|uint(16|32|64)|chalf|hash_tensor|(Complex\w+|BFloat16|Bool|Byte|Char|Double|Float|Half|Int|Long|Short)Storage
         TypedStorage|storage_type|Storage(Base)?""",
-    "distributed": r"is_distributed|DataParallel|SyncBatchNorm",
+    "distributed": r"is_distributed",
     "data pipes, which PyTorch no longer develops": r"""
         DFIterDataPipe|DataChunk|IterDataPipe|MapDataPipe|argument_validation|functional_datapipe
         guaranteed_datapipes_determinism|non_deterministic|runtime_validation(_disabled)?""",

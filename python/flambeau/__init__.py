@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins as _builtins
 import importlib as _importlib
+import sys as _sys
 
 from . import _C
 from ._C import (
@@ -51,6 +52,8 @@ from ._size import Size
 from ._version import __version__
 
 _C._LinAlgError = _LinAlgError
+# Operators pickle by the name of their module.
+_sys.modules["flambeau._C.ops"] = _C.ops  # type: ignore[assignment]
 
 # every public operator of the table
 for _name in _C._public:
@@ -94,9 +97,9 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "distributions", "fft", "jit", "linalg", "masked", "multiprocessing",
-    "nn", "optim", "overrides", "random", "serialization", "signal", "special", "storage",
-    "testing", "types", "utils", "version",
+    "amp", "backends", "cuda", "distributions", "fft", "func", "jit", "linalg", "masked",
+    "multiprocessing", "nn", "optim", "overrides", "random", "serialization", "signal", "special",
+    "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",

@@ -46,6 +46,13 @@ class TorchFinder:
 
     def exec_module(self, module) -> None:
         module.__spec__ = module.__spec__.loader_state
+        # Modules whose name in their package is a function's (nn.utils.weight_norm) are found at
+        # once: importing them would put them in the function's place.
+        for name, loaded in list(sys.modules.items()):
+            package, _, attribute = name.rpartition(".")
+            if name.startswith("flambeau.") and package in sys.modules:
+                if vars(sys.modules[package]).get(attribute, loaded) is not loaded:
+                    sys.modules.setdefault(_ALIAS + name.removeprefix("flambeau"), loaded)
 
     def get_code(self, fullname: str):
         original = importlib.util.find_spec(_mirrored(fullname))

@@ -57,6 +57,19 @@ def test_torch_is_flambeau(tmp_path):
     ])  # fmt: skip
 
 
+def test_modules_do_not_hide_functions_of_their_name(tmp_path):
+    source = """
+        import torch
+        import torch.nn.parallel.replicate
+        from torch.nn.utils.weight_norm import WeightNorm
+        from torch.nn.utils.spectral_norm import SpectralNorm
+        for f in (torch.nn.utils.weight_norm, torch.nn.utils.spectral_norm,
+                  torch.nn.parallel.replicate):
+            print(type(f).__name__)
+    """
+    check(run_script(tmp_path, source), ["function"] * 3)
+
+
 def test_what_packages_ask(tmp_path):
     source = """
         import importlib.metadata as metadata, importlib.util as util

@@ -93,6 +93,7 @@ PYTHON_LAYERS = {
     "autograd": BASE,
     "functional": BASE | {"autograd"},
     "nn": BASE | {"autograd", "functional", "methods", "utils"},
+    "func": BASE | {"autograd", "nn"},
     "optim": BASE | {"autograd", "utils"},
     "utils": BASE | {"autograd", "root"},
     "amp": BASE | {"autograd", "root"},
@@ -123,8 +124,9 @@ def layer_of(module):
     parts = module.split(".")[1:]
     if not parts:
         return "root"
-    if parts[0] == "nn" and len(parts) > 1 and parts[1].lstrip("_").startswith("functional"):
-        return "functional"
+    if parts[0] == "nn" and len(parts) > 1:
+        if parts[1].lstrip("_").startswith(("functional", "reduction")):
+            return "functional"
     if parts[0] == "_tensor":
         return "methods"
     if parts[0] in ("_alias", "_alias_metadata", "_info"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flambeau import _attention_backends as _attention
+
 
 class _Backend:
     """A library or device with an availability flag and free attributes."""
@@ -25,7 +27,32 @@ cudnn = _Backend(
     allow_tf32=False,
     version=lambda: None,
 )
-cuda = _Backend(False, matmul=_Backend(False, allow_tf32=False))
+
+
+def _attention_switches():
+    """``flash_sdp_enabled()``, ``enable_flash_sdp(True)`` and their like."""
+
+    def pair(backend):
+        def enabled():
+            return backend in _attention.allowed
+
+        def enable(enabled):
+            (_attention.allowed.add if enabled else _attention.allowed.discard)(backend)
+
+        return enabled, enable
+
+    found = {}
+    for name, backend in (
+        ("flash", _attention.SDPBackend.FLASH_ATTENTION),
+        ("mem_efficient", _attention.SDPBackend.EFFICIENT_ATTENTION),
+        ("math", _attention.SDPBackend.MATH),
+        ("cudnn", _attention.SDPBackend.CUDNN_ATTENTION),
+    ):
+        found[f"{name}_sdp_enabled"], found[f"enable_{name}_sdp"] = pair(backend)
+    return found
+
+
+cuda = _Backend(False, matmul=_Backend(False, allow_tf32=False), **_attention_switches())
 mps = _Backend(False)
 mkl = _Backend(False)
 mkldnn = _Backend(True, enabled=True)

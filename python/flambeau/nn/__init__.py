@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from . import functional, init, modules, parameter, utils
+from . import (
+    _reduction,
+    attention,
+    common_types,
+    functional,
+    grad,
+    init,
+    modules,
+    parallel,
+    parameter,
+    utils,
+)
 from .modules import *
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 

@@ -391,3 +391,7 @@ def _attend(
     if batched:
         return out, seen
     return out.squeeze(1), None if seen is None else seen.squeeze(0)
+
+
+# Names that programs take although they are private.
+_in_projection_packed, _mha_shape_check = _project, _check_attention_shapes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 
+from flambeau import _C
 from flambeau._C import ops
 
 from ._functional_common import check_reduction, legacy_get_string, reduce_loss
@@ -19,6 +20,19 @@ def _reduction_of(reduction, size_average, reduce):
     if size_average is None and reduce is None:
         return reduction
     return legacy_get_string(size_average, reduce)
+
+
+def _check_class_dtype(name, target):
+    """RuntimeError unless a target holds classes as int64, which these losses take alone."""
+    if target.dtype != _C.int64:
+        raise RuntimeError(
+            f"{name}: expected scalar type Long for target, which holds classes, but found "
+            f"{target.dtype}; convert it with .long()"
+        )
+
+
+def _is_integral(t):
+    return not (t.dtype.is_floating_point or t.dtype.is_complex)
 
 
 def _warn_broadcast(input, target):
@@ -95,6 +109,11 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             "major release.",
             stacklevel=2,
         )
+    if _is_integral(input) or _is_integral(target):
+        raise RuntimeError(
+            "kl_div: Integral inputs not supported: expected probabilities, got input of "
+            f"{input.dtype} and target of {target.dtype}"
+        )
     if reduction != "batchmean":
         return ops.kl_div(input, target, reduction=reduction, log_target=log_target)
     total = ops.kl_div(input, target, reduction="sum", log_target=log_target)
@@ -116,6 +135,11 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
+    if target.dtype != input.dtype:
+        raise RuntimeError(
+            f"binary_cross_entropy: Found dtype {target.dtype} of target but expected "
+            f"{input.dtype}, that of input; convert it with .to({input.dtype})"
+        )
     return ops.binary_cross_entropy(input, target, weight=weight, reduction=reduction)
 
 
@@ -133,6 +157,11 @@ def binary_cross_entropy_with_logits(
     if target.shape != input.shape:
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+    if _is_integral(target) and not _is_integral(input):
+        raise RuntimeError(
+            f"binary_cross_entropy_with_logits: result type {input.dtype} can't be cast to that "
+            f"of target, {target.dtype}; convert target with .to({input.dtype})"
         )
     return ops.binary_cross_entropy_with_logits(
         input, target, weight=weight, pos_weight=pos_weight, reduction=reduction
@@ -382,6 +411,7 @@ def multi_margin_loss(
             "Expected non-empty vector or matrix with optional 0-dim batch size, "
             f"but got: {list(input.shape)}"
         )
+    _check_class_dtype("multi_margin_loss", target)
     rows = input.reshape(1, -1) if input.dim() < 2 else input
     index = target.reshape(-1, 1)
     if index.shape[0] != rows.shape[0]:
@@ -412,6 +442,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
+    _check_class_dtype("multilabel_margin_loss", target)
     rows = input.reshape(1, -1) if input.dim() < 2 else input
     classes = target.reshape(rows.shape)
     listed = (classes < 0).cumsum(1) == 0

@@ -32,7 +32,7 @@ def _max_pool(n):
         padding=0,
         dilation=1,
         ceil_mode=False,
-        return_indices=True,
+        return_indices=False,
     ):
         return max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
@@ -56,7 +56,7 @@ max_pool3d, max_pool3d_with_indices = _max_pool(3)
 def _adaptive_max_pool(n):
     name = f"adaptive_max_pool{n}d"
 
-    def with_indices(input, output_size, return_indices=True):
+    def with_indices(input, output_size, return_indices=False):
         size = _list_with_default(output_size, input.shape)
         return getattr(ops, name)(input, size)
 
@@ -243,7 +243,7 @@ def _fractional_max_pool(n, sizes):
         kernel_size,
         output_size=None,
         output_ratio=None,
-        return_indices=True,
+        return_indices=False,
         _random_samples=None,
     ):
         if output_size is None and output_ratio is None:

@@ -8,9 +8,10 @@ here and, by subject, in the `_functional_*` modules.
 
 from __future__ import annotations
 
-from flambeau._C import ops
+from flambeau._C import Tensor, ops
 from flambeau.autograd import no_grad
 
+from . import _reduction as _Reduction
 from ._functional_activation import (
     alpha_dropout,
     celu,
@@ -44,6 +45,8 @@ from ._functional_activation import (
 )
 from ._functional_attention import (
     _canonical_mask,
+    _in_projection_packed,
+    _mha_shape_check,
     _none_or_dtype,
     multi_head_attention_forward,
     scaled_dot_product_attention,
@@ -206,6 +209,16 @@ def batch_norm(
     return ops.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
+def _verify_spatial_size(size):
+    count = 1
+    for s in size[2:]:
+        count *= s
+    if count == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {size}"
+        )
+
+
 def instance_norm(
     input,
     running_mean=None,
@@ -218,13 +231,7 @@ def instance_norm(
 ):
     """`batch_norm` of each sample on its own."""
     if use_input_stats:
-        count = 1
-        for s in input.shape[2:]:
-            count *= s
-        if count == 1:
-            raise ValueError(
-                f"Expected more than 1 spatial element when training, got input size {input.shape}"
-            )
+        _verify_spatial_size(input.shape)
     elif running_mean is None or running_var is None:
         raise RuntimeError(
             "Expected running_mean and running_var to be defined when use_input_stats is false"
@@ -293,3 +300,9 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     squares = ops.pad(squares, [0, 0, size // 2, (size - 1) // 2], "constant", 0)
     means = ops.avg_pool2d(squares, [size, 1], 1).reshape(input.shape)
     return input / (means * alpha + k).pow(beta)
+
+
+# By the name of this module they are pickled, also into PyTorch's files.
+for _function in list(globals().values()):
+    if str(getattr(_function, "__module__", "")).startswith("flambeau.nn._functional"):
+        _function.__module__ = __name__

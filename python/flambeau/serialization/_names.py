@@ -82,11 +82,27 @@ def plain_globals() -> dict[str, object]:
     return found
 
 
-def to_torch(module: str) -> str:
-    """The module under which PyTorch knows a class of `module`."""
+# Where PyTorch keeps operators that are not functions of its root; first match of the name.
+_OPERATORS = "flambeau._C.ops"
+_HOMES = {
+    "linalg_": "torch._C._linalg",
+    "fft_": "torch._C._fft",
+    "special_": "torch._C._special",
+    "": "torch._C._nn",
+}
+
+
+def to_torch(module: str, name: str = "") -> str:
+    """The module under which PyTorch knows a class or function of `module`."""
     head, dot, rest = module.partition(".")
     if head != "flambeau":
         return module
+    if module == _OPERATORS:
+        if name in _C._public:
+            return "torch"
+        return next(home for prefix, home in _HOMES.items() if name.startswith(prefix))
+    if rest.startswith("_") and hasattr(importlib.import_module("flambeau"), name or "-"):
+        return "torch"  # a function of the root, wherever it is written
     return "torch" + dot + rest if rest != "_C" else "torch"
 
 
@@ -96,8 +112,22 @@ def to_flambeau(module: str) -> str:
     return "flambeau" + dot + rest if head == "torch" else module
 
 
+def _operator(name):
+    """An operator that PyTorch keeps outside its root."""
+    if hasattr(_C.ops, name):
+        return getattr(_C.ops, name)
+    return getattr(importlib.import_module("flambeau.nn.functional"), name)
+
+
 def import_global(module: str, name: str):
     """The object that a trusted file means by ``module.name``."""
+    if module in _HOMES.values():
+        return _operator(name)
+    if (module, name) == ("torch._C", "_VariableFunctionsClass"):
+        # The files then take functions of the root from it.
+        return importlib.import_module("flambeau")
+    if (module, name) == ("torch._C", "TensorBase"):
+        return _C.Tensor
     found = importlib.import_module(to_flambeau(module))
     for part in name.split("."):
         found = getattr(found, part)

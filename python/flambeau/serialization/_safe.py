@@ -15,7 +15,7 @@ def _name(item) -> str:
     """What a file calls `item`: an object, or a pair of it and its name in files."""
     if isinstance(item, tuple):
         return item[1]
-    return f"{to_torch(item.__module__)}.{item.__qualname__}"
+    return f"{to_torch(item.__module__, item.__qualname__)}.{item.__qualname__}"
 
 
 def trusted_globals() -> dict[str, object]:

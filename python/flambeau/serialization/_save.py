@@ -287,7 +287,7 @@ class _TensorPickler(_PurePickler):
         if module is None:
             qualified = name or getattr(obj, "__qualname__", None)
             found = getattr(obj, "__module__", None) or ""
-            module = to_torch(found)
+            module = to_torch(found, qualified or "")
             if module == found or qualified is None:
                 super().save_global(obj, name)
                 return

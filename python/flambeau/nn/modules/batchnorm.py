@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flambeau._C import int64, ops
+import sys
+
+from flambeau._C import Tensor, int64, ops
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
@@ -17,6 +19,7 @@ __all__ = [
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
     "LazyBatchNorm3d",
+    "SyncBatchNorm",
 ]
 
 
@@ -83,7 +86,36 @@ class _NormBase(Module):
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+    # The number of dimensions of a batch, where there is one.
+    _batch_dims: tuple[int, ...] = ()
+
+    def _call_hint(self, input):
+        if not isinstance(input, Tensor) or not self._batch_dims:
+            return None
+        n = input.dim()
+        if n in self._batch_dims:
+            found = input.shape[1]
+            if found != self.num_features:
+                last = input.shape[-1] == self.num_features
+                more = " The channels seem to come last; they belong at dimension 1."
+                return (
+                    f"The input has {found} channels, at dimension 1, and num_features is "
+                    f"{self.num_features}.{more if last else ''}"
+                )
+            return None
+        other = {2: "1d", 3: "1d", 4: "2d", 5: "3d"}.get(n)
+        advice: list[str] = []
+        if n + 1 in self._batch_dims and input.shape[:1] == (self.num_features,):
+            advice.append("for one sample without batch: x.unsqueeze(0)")
+        if other:
+            kind = type(self).__name__.rstrip("d").rstrip("123")
+            advice.append(f"for a batch of {n} dimensions: {kind}{other}")
+        text = "; or ".join(advice)
+        return text[:1].upper() + text[1:] + "." if text else None
+
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         # Format 1 had no count of batches.
         version = local_metadata.get("version", None)
         key = prefix + "num_batches_tracked"
@@ -91,7 +123,15 @@ class _NormBase(Module):
             count = self.num_batches_tracked
             known = count is not None and not count.is_meta
             state_dict[key] = count if known else ops.full((), 0, dtype=int64)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+        super()._load_from_state_dict(
+            state_dict,
+            prefix,
+            local_metadata,
+            strict,
+            missing_keys,
+            unexpected_keys,
+            error_msgs,
+        )
 
 
 class _BatchNorm(_NormBase):
@@ -132,6 +172,8 @@ class BatchNorm1d(_BatchNorm):
         ValueError: the input has another number of dimensions, or one value a channel in training.
     """
 
+    _batch_dims = (2, 3)
+
     def _check_input_dim(self, input):
         if input.dim() not in (2, 3):
             raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
@@ -140,6 +182,8 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Batch normalisation of (N, C, H, W); arguments as `BatchNorm1d`."""
 
+    _batch_dims = (4,)
+
     def _check_input_dim(self, input):
         if input.dim() != 4:
             raise ValueError(f"expected 4D input (got {input.dim()}D input)")
@@ -147,6 +191,8 @@ class BatchNorm2d(_BatchNorm):
 
 class BatchNorm3d(_BatchNorm):
     """Batch normalisation of (N, C, D, H, W); arguments as `BatchNorm1d`."""
+
+    _batch_dims = (5,)
 
     def _check_input_dim(self, input):
         if input.dim() != 5:
@@ -221,3 +267,90 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
     cls_to_become = BatchNorm3d
     _check_input_dim = BatchNorm3d._check_input_dim
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation whose statistics are of the batches of all processes of a group.
+
+    In a single process it is a `BatchNorm1d` for inputs of two or more dimensions.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, bias: as of `BatchNorm1d`.
+        process_group: the processes; all if left out.
+
+    Raises:
+        ValueError: the input has no channels, or is to be trained on in several processes: they
+            can be synchronised on other devices only.
+    """
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def _check_non_zero_input_channels(self, input):
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        self._check_non_zero_input_channels(input)
+        # Not imported: without it there is no other process.
+        distributed = sys.modules.get("flambeau.distributed")
+        uses_batch = self.training or self.running_mean is None
+        if uses_batch and distributed is not None and distributed.is_initialized():
+            if distributed.get_world_size(self.process_group) > 1:
+                raise ValueError(
+                    "SyncBatchNorm expected input tensor to be on GPU or another accelerator, got "
+                    f"{input.device}"
+                )
+        return super().forward(input)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module with a `SyncBatchNorm` in the place of each batch normalisation.
+
+        Parameters and buffers are those that there were; module itself is returned unless it is
+        a batch normalisation.
+
+        Example:
+            >>> net = nn.Sequential(nn.BatchNorm2d(3))
+            >>> type(nn.SyncBatchNorm.convert_sync_batchnorm(net)[0]).__name__
+            'SyncBatchNorm'
+        """
+        result = module
+        if isinstance(module, _BatchNorm):
+            result = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            if module.affine:
+                result.weight, result.bias = module.weight, module.bias
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(result, name, getattr(module, name))
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result

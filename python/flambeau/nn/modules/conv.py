@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from flambeau._C import ops
+from flambeau._C import Tensor, ops
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.parameter import Parameter, UninitializedParameter
@@ -121,6 +121,28 @@ class _ConvNd(Module):
         if self.padding_mode != "zeros":
             text += f", padding_mode={self.padding_mode}"
         return text
+
+    def _call_hint(self, input, output_size=None):
+        if not isinstance(input, Tensor):
+            return "Make a tensor of it: torch.tensor(data)."
+        if input.dtype != self.weight.dtype:
+            return f"Convert it: x.to({self.weight.dtype})."
+        n = len(self.kernel_size)
+        if input.dim() == n and self.in_channels == 1:
+            return "The dimension of the channel is missing: x.unsqueeze(0)."
+        if input.dim() not in (n + 1, n + 2) or input.shape[-n - 1] == self.in_channels:
+            return None
+        if input.shape[-1] == self.in_channels:
+            last = input.dim() - 1
+            order = [*range(last - n), last, *range(last - n, last)]
+            return (
+                f"The channels seem to come last; they belong before the {n} dimension"
+                f"{'s' if n > 1 else ''} that the kernel moves along: "
+                f"x.permute({', '.join(map(str, order))})."
+            )
+        if input.dim() == n + 1 and self.in_channels == 1:
+            return "The dimension of the channel is missing: x.unsqueeze(1)."
+        return None
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -282,16 +304,27 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input, output_size=None):
         weight, bias = self._members()
         conv = getattr(F, self._operator)
-        extra = self._output_padding(input, output_size)
+        extra = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            len(self.kernel_size),
+            self.dilation,
+        )
         return conv(
             input, weight, bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
-    def _output_padding(self, input, output_size):
+    def _output_padding(
+        self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None
+    ):
         """What must be added at the end for the result to have the size asked for."""
         if output_size is None:
             return self.output_padding
-        n = len(self.kernel_size)
+        n = num_spatial_dims
+        dilation = (1,) * n if dilation is None else dilation
         batched = input.dim() == n + 2
         spatial = n + 2 if batched else n + 1
         output_size = list(output_size)
@@ -305,13 +338,13 @@ class _ConvTransposeNd(_ConvNd):
         low, high = [], []
         for d in range(n):
             size = (
-                (input.size(d - n) - 1) * self.stride[d]
-                - 2 * self.padding[d]
-                + self.dilation[d] * (self.kernel_size[d] - 1)
+                (input.size(d - n) - 1) * stride[d]
+                - 2 * padding[d]
+                + dilation[d] * (kernel_size[d] - 1)
                 + 1
             )
             low.append(size)
-            high.append(size + self.stride[d] - 1)
+            high.append(size + stride[d] - 1)
         if not all(a <= s <= b for a, s, b in zip(low, output_size, high)):
             raise ValueError(
                 f"requested an output size of {tuple(output_size)}, but valid sizes range from "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from flambeau._C import ops
+from flambeau._C import Tensor, ops
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.parameter import Parameter, UninitializedParameter
@@ -64,6 +64,20 @@ class Linear(Module):
         if "weight" in params and "bias" in params:
             return F.linear(input, params["weight"], params["bias"])
         return F.linear(input, self.weight, self.bias)
+
+    def _call_hint(self, input):
+        if not isinstance(input, Tensor):
+            return "Make a tensor of it: torch.tensor(data)."
+        if input.dtype != self.weight.dtype:
+            return f"Convert it: x.to({self.weight.dtype})."
+        if input.dim() < 2 or input.shape[-1] == self.in_features:
+            return None
+        for first in range(1, input.dim() - 1):
+            if input.shape[first:].numel() == self.in_features:
+                return f"Flatten it: x.flatten({first})."
+        if input.shape[-2] == self.in_features:
+            return "The features seem to come second to last: x.transpose(-1, -2)."
+        return None
 
     def extra_repr(self) -> str:
         return (

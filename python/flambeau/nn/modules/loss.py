@@ -48,6 +48,15 @@ class _Loss(Module):
         self.reduction = reduction
 
 
+def _hint_for_classes(loss, input, target):
+    """What to do with a target that should hold a class for each row of input."""
+    if target.dim() == input.dim() and target.shape[1:2] == (1,) and input.shape[1] != 1:
+        return "Classes have no dimension of their own: target.squeeze(1)."
+    if target.dtype.is_floating_point and target.dim() == input.dim() - 1:
+        return "Classes are integers: target.long()."
+    return None
+
+
 class _WeightedLoss(_Loss):
     def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean") -> None:
         super().__init__(size_average, reduce, reduction)
@@ -73,6 +82,8 @@ class NLLLoss(_WeightedLoss):
     """
 
     __constants__ = ["ignore_index", "reduction"]
+
+    _call_hint = _hint_for_classes
 
     def __init__(
         self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
@@ -284,6 +295,8 @@ class CrossEntropyLoss(_WeightedLoss):
     """
 
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+
+    _call_hint = _hint_for_classes
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from flambeau.nn.parameter import Buffer, Parameter
 
 from . import _hooks, _state
 from ._convert import converted, parse_to
+from ._explain import explain
 from ._hooks import (
     _global_backward_hooks,
     _global_backward_pre_hooks,
@@ -54,6 +55,9 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
+
+# By this module's name they are pickled, also into PyTorch's files.
+_WrappedHook.__module__ = _IncompatibleKeys.__module__ = __name__
 
 _HOOK_DICTS = (
     "_backward_pre_hooks",
@@ -153,18 +157,22 @@ class Module:
     forward: Any = _forward_unimplemented
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or _global_forward_hooks
-            or _global_forward_pre_hooks
-            or _global_backward_hooks
-            or _global_backward_pre_hooks
-        ):
-            return call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            if (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
+            ):
+                return call_with_hooks(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            explain(error, _CALL)
+            raise
 
     _call_impl = _wrapped_call_impl = __call__
 
@@ -509,7 +517,13 @@ class Module:
 
     def cuda(self, device=None):
         """Moves parameters and buffers to a CUDA device, where there is one."""
-        return self._apply(lambda t: t.cuda(device))
+
+        def move(t):
+            if not hasattr(t, "cuda"):
+                raise AssertionError("Torch not compiled with CUDA enabled")
+            return t.cuda(device)
+
+        return self._apply(move)
 
     def share_memory(self):
         """Moves parameters and buffers to memory that other processes can map."""
@@ -753,6 +767,10 @@ class Module:
             body = "\n  ".join(lines + children)
             return f"{self._get_name()}(\n  {body}\n)"
         return f"{self._get_name()}()"
+
+
+# The traceback of an error tells by it which modules were being called.
+_CALL = Module.__call__.__code__
 
 
 def _module_registered(parent, name, module):

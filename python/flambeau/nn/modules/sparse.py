@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau._C import ops
+from flambeau._C import Tensor, ops
 from flambeau.autograd import no_grad
 from flambeau.nn import functional as F
 from flambeau.nn import init
@@ -43,6 +43,18 @@ class _Table(Module):
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
+
+    def _call_hint(self, input, *rest, **kwargs):
+        if not isinstance(input, Tensor):
+            return "Make a tensor of it: torch.tensor(data)."
+        if input.dtype.is_floating_point:
+            return "Indices are integers: x.long()."
+        if input.numel() and not 0 <= int(input.min()) <= int(input.max()) < self.num_embeddings:
+            return (
+                f"Indices go from 0 to {self.num_embeddings - 1}, those given from "
+                f"{int(input.min())} to {int(input.max())}."
+            )
+        return None
 
 
 def _check_pretrained(embeddings):

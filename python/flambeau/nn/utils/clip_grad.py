@@ -114,3 +114,7 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     with no_grad():
         for grad in _gradients(parameters):
             grad.clamp_(min=-limit, max=limit)
+
+
+# Names that programs take although they are private.
+_get_total_norm, _clip_grads_with_norm_ = get_total_norm, clip_grads_with_norm_
