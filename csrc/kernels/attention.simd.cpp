@@ -235,7 +235,7 @@ void unpack_rows(const AttentionMatrix& to, int64_t begin, const T* from, int64_
 // e^x for x <= 0: what lies below the normal numbers is zero. NaN stays.
 FLAMBEAU_INLINE float exp_falling(float x) {
   const auto reduced = reduce_exp(x < -87.0f ? -87.0f : x);
-  const float p = exp_poly(reduced) * power_of_two(reduced.shifted);
+  const float p = (1.0f + (reduced.high + exp_tail(reduced))) * power_of_two(reduced.shifted);
   return choose(x < -87.0f, 0.0f, p);
 }
 FLAMBEAU_INLINE double exp_falling(double x) { return exp(x); }

@@ -1,4 +1,4 @@
-"""Attention: of one set of queries, and of several heads with their projections."""
+"""Attention of several heads with their projections."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import warnings
 
 from flambeau import _C
 from flambeau._C import ops
-
-
-# Several heads ------------------------------------------------------------------------------------
 
 
 def _none_or_dtype(mask):
