@@ -63,7 +63,7 @@ struct Heads {
   Heads() = default;
   Heads(const Tensor& t, IntSpan lead, int64_t group)
       : tensor(t), at(offsets(lead, t.strides(), group)), row(t.stride(-2)), col(t.stride(-1)) {}
-  AttentionMatrix operator[](size_t i) const {
+  TileMatrix operator[](size_t i) const {
     return {tensor.bytes() + at[i] * tensor.itemsize(), row, col};
   }
 };
@@ -197,7 +197,7 @@ std::tuple<Tensor, Tensor> _attention(const TensorList& qkv, const OptTensor& at
     const int64_t begin = i % pieces * step;
     AttentionHead head{q[h],
                        o[h],
-                       s.masked ? mask[h] : AttentionMatrix{},
+                       s.masked ? mask[h] : TileMatrix{},
                        lse.bytes() + int64_t(h) * s.queries * lse.itemsize(),
                        {},
                        {}};
@@ -242,7 +242,7 @@ std::tuple<Tensor, Tensor, Tensor> _attention_backward(const Tensor& grad_output
   for (size_t h = 0; h < heads.size(); h++)
     heads[h] = {q[h],
                 o[h],
-                s.masked ? mask[h] : AttentionMatrix{},
+                s.masked ? mask[h] : TileMatrix{},
                 l.bytes() + int64_t(h) * s.queries * l.itemsize(),
                 g[h],
                 to_q[h]};

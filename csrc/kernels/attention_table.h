@@ -1,21 +1,18 @@
 // What the blocked attention loops are given, in plain types: the header is also compiled once per
-// instruction set. Strides are in elements.
+// instruction set.
 #pragma once
 #include <cstdint>
 
-namespace flambeau {
+#include "kernels/tile_matrix.h"
 
-struct AttentionMatrix {
-  char* data;
-  int64_t row, col;
-};
+namespace flambeau {
 
 // One head of queries. Rows of the mask are queries, its columns keys.
 struct AttentionHead {
-  AttentionMatrix q, out, mask;
+  TileMatrix q, out, mask;
   char* lse;  // dense
   // the backward pass alone
-  AttentionMatrix grad, dq;
+  TileMatrix grad, dq;
 };
 
 struct AttentionShape {
@@ -28,7 +25,7 @@ struct AttentionShape {
 struct AttentionForward {
   AttentionShape shape;
   AttentionHead head;
-  AttentionMatrix k, v;
+  TileMatrix k, v;
   int64_t q_begin, q_end;
 };
 
@@ -38,7 +35,7 @@ struct AttentionBackward {
   AttentionShape shape;
   const AttentionHead* heads;
   int64_t count;
-  AttentionMatrix k, v, dk, dv;
+  TileMatrix k, v, dk, dv;
   int64_t q_begin, q_end, k_begin, k_end;
   bool wants_q, wants_kv;
 };

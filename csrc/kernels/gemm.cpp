@@ -5,8 +5,11 @@
 #include <cstring>
 
 #include "dispatch/promotion.h"
+#include "kernels/gemm_small_table.h"
 #include "kernels/pointwise.h"
+#include "kernels/targets.h"
 #include "ops/all.h"
+#include "runtime/allocator.h"
 #include "runtime/parallel.h"
 
 #if defined(FLAMBEAU_HAVE_ONEDNN)
@@ -14,6 +17,15 @@
 #endif
 
 namespace flambeau {
+
+#define FLAMBEAU_DECLARE(ns)                     \
+  namespace ns {                                 \
+  extern const SmallGemmFns small_gemm_table[1]; \
+  }
+FLAMBEAU_DECLARE(baseline)
+FLAMBEAU_DECLARE(avx2)
+FLAMBEAU_DECLARE(avx512)
+#undef FLAMBEAU_DECLARE
 
 // OpenBLAS runs one-threaded inside our pool: two pools that spin on the same cores slow each other
 // down.
@@ -188,6 +200,24 @@ MatrixArg matrix(const Tensor& t, int64_t offset = 0) {
   return {t.bytes() + offset * t.itemsize(), t.stride(-2), t.stride(-1)};
 }
 
+TileMatrix tiles(const Tensor& batch, int64_t i) {
+  return {batch.bytes() + i * batch.strides()[0] * batch.itemsize(), batch.stride(-2),
+          batch.stride(-1)};
+}
+
+const SmallGemmFns& small_gemm_fns() {
+  static const SmallGemmFns* const tables[3] = {FLAMBEAU_TABLE_BASELINE(small_gemm_table, 0),
+                                                FLAMBEAU_TABLE_AVX2(small_gemm_table, 0),
+                                                FLAMBEAU_TABLE_AVX512(small_gemm_table, 0)};
+  return *tables[chosen_target()];
+}
+
+// Whether own tiles are faster than BLAS: enough rows for what packing costs, and both operands in
+// the cache.
+bool suits_tiles(int64_t m, int64_t n, int64_t k) {
+  return m >= 4 && n >= 4 && k >= 1 && k <= 256 && n <= 256 && (m >= 16 || n * k <= 1024);
+}
+
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
         " != ", b.dtype(), " (", op, ")");
@@ -240,10 +270,22 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
     return out;
   }
   LongWork work(flops * double(b) > 1e7);
-  parallel_for(b, std::max<int64_t>(1, int64_t(kSerialFlops / 2 / std::max(flops, 1.0))),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; i++) one(i, true);
-               });
+  const auto grain = std::max<int64_t>(1, int64_t(kSerialFlops / 2 / std::max(flops, 1.0)));
+  if (t == DType::Float32 && suits_tiles(m, n, k)) {
+    const SmallGemmFns& fns = small_gemm_fns();
+    parallel_for(b, grain, [&](int64_t begin, int64_t end) {
+      const auto bytes = size_t(fns.scratch(n, k));
+      const std::unique_ptr<void, std::function<void(void*)>> memory(
+          allocate(bytes), [bytes](void* p) { deallocate(p, bytes); });
+      for (int64_t i = begin; i < end; i++)
+        fns.multiply(m, n, k, tiles(self, i), tiles(mat2, i), out.bytes() + i * m * n * w,
+                     memory.get());
+    });
+    return out;
+  }
+  parallel_for(b, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) one(i, true);
+  });
   return out;
 }
 
