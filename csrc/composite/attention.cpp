@@ -128,10 +128,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 namespace formulas {
 
 const char* attention_node(const TensorList& qkv) {
-  if (qkv[0].dim() == 2) return "MmBackward0";
-  return qkv[0].dim() == 4 && qkv[2].size(-1) == qkv[0].size(-1)
-             ? "ScaledDotProductFlashAttentionForCpuBackward0"
-             : "UnsafeViewBackward0";
+  // asked before the kernel looks at its arguments
+  const bool four = qkv.size() == 3 && qkv[0].dim() == 4 && qkv[2].dim() == 4 &&
+                    qkv[2].size(-1) == qkv[0].size(-1);
+  if (four) return "ScaledDotProductFlashAttentionForCpuBackward0";
+  return !qkv.empty() && qkv[0].dim() == 2 ? "MmBackward0" : "UnsafeViewBackward0";
 }
 
 TensorList attention_grads(const Tensor& grad, const TensorList& qkv, const OptTensor& mask,

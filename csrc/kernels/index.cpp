@@ -500,9 +500,9 @@ std::optional<Tensor> scatter_add_in_pieces(const Tensor& self, int64_t dim, con
       src.numel() < n || src.strides()[0] != 1 || !self.is_floating())
     return std::nullopt;
   const Tensor at = contiguous_of(as_positions(index, "scatter_add"));
-  check_positions<Error>(at, places, "scatter_add", false);
   Tensor out = clone(self, std::nullopt);
   if (!out.is_contiguous()) return std::nullopt;
+  std::atomic<bool> good = true;
   visit(self.dtype(), [&](auto tag) {
     using E = typename decltype(tag)::type;
     if constexpr (std::is_floating_point_v<E>) {
@@ -513,10 +513,18 @@ std::optional<Tensor> scatter_add_in_pieces(const Tensor& self, int64_t dim, con
       parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; p++) {
           E* to = sums.data() + p * places;
-          for (int64_t k = p * step, stop = std::min(n, k + step); k < stop; k++)
-            to[i[k]] += from[k];
+          // positions are checked while they are in the cache for their use
+          for (int64_t k = p * step, stop = std::min(n, k + step); k < stop;) {
+            const int64_t end_of_block = std::min(stop, k + 1024);
+            if (!all_between(i + k, end_of_block - k, 0, places)) {
+              good = false;
+              break;
+            }
+            for (; k < end_of_block; k++) to[i[k]] += from[k];
+          }
         }
       });
+      if (!good) check_positions<Error>(at, places, "scatter_add", false);
       E* to = out.data<E>();
       for (int64_t k = 0; k < places; k++)
         for (int64_t p = 0; p < pieces; p++) to[k] += sums[size_t(p * places + k)];

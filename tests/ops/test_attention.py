@@ -321,6 +321,13 @@ def test_direct_calls_are_checked(change, text):
         flambeau._C.ops._attention_backward(*given.values(), False, 1.0)
 
 
+def test_lists_of_another_length_are_refused():
+    q = flambeau.ones(1, 2, 3, 4, requires_grad=True)
+    for given in ([], [q], [q, q], [q] * 4):
+        with pytest.raises(RuntimeError, match="expected query, key and value, but got"):
+            flambeau._C.ops._attention(given, None, False, 1.0)
+
+
 # ---- bits ----------------------------------------------------------------------------------------
 
 
