@@ -1,5 +1,6 @@
 // Named pieces of derivative formulas: compositions of differentiable operators.
 #pragma once
+#include "autograd/formulas_attention.h"
 #include "autograd/formulas_fft.h"
 #include "autograd/formulas_index.h"
 #include "autograd/formulas_linalg.h"

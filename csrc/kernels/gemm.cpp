@@ -5,8 +5,11 @@
 #include <cstring>
 
 #include "dispatch/promotion.h"
+#include "kernels/gemm_small_table.h"
 #include "kernels/pointwise.h"
+#include "kernels/targets.h"
 #include "ops/all.h"
+#include "runtime/allocator.h"
 #include "runtime/parallel.h"
 
 #if defined(FLAMBEAU_HAVE_ONEDNN)
@@ -14,6 +17,15 @@
 #endif
 
 namespace flambeau {
+
+#define FLAMBEAU_DECLARE(ns)                     \
+  namespace ns {                                 \
+  extern const SmallGemmFns small_gemm_table[1]; \
+  }
+FLAMBEAU_DECLARE(baseline)
+FLAMBEAU_DECLARE(avx2)
+FLAMBEAU_DECLARE(avx512)
+#undef FLAMBEAU_DECLARE
 
 // OpenBLAS runs one-threaded inside our pool: two pools that spin on the same cores slow each other
 // down.
@@ -92,8 +104,14 @@ std::vector<T> dense_copy(const MatrixArg& a, int64_t rows, int64_t cols) {
 }
 
 template <class T>
+void fill_rows(T* c, int64_t ldc, int64_t rows, const T* bias, int64_t n) {
+  if (bias)
+    for (int64_t i = 0; i < rows; i++) std::memcpy(c + i * ldc, bias, size_t(n) * sizeof(T));
+}
+
+template <class T>
 void gemm_float(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c, int64_t ldc,
-                bool accumulate, bool serial) {
+                bool accumulate, bool serial, const T* bias) {
   std::vector<T> copy_a, copy_b;
   auto ba = blas_arg(a, m, k), bb = blas_arg(b, k, n);
   if (!ba) {
@@ -109,6 +127,7 @@ void gemm_float(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c,
   const T *pa = static_cast<const T*>(a.data), *pb = static_cast<const T*>(b.data);
   const double flops = 2.0 * double(m) * double(n) * double(k);
   if (serial || flops < kSerialFlops || (m < 8 && n < 64)) {
+    fill_rows(c, ldc, m, bias, n);
     blas(*ba, *bb, m, n, k, pa, pb, c, ldc, accumulate);
     return;
   }
@@ -119,12 +138,14 @@ void gemm_float(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c,
     parallel_for(n, std::max<int64_t>((n + pieces - 1) / pieces, 16),
                  [&](int64_t begin, int64_t end) {
                    const T* p = pb + (bb->trans == CblasNoTrans ? begin : begin * bb->ld);
+                   fill_rows(c + begin, ldc, m, bias ? bias + begin : nullptr, end - begin);
                    blas(*ba, *bb, m, end - begin, k, pa, p, c + begin, ldc, accumulate);
                  });
   } else {
     parallel_for(m, std::max<int64_t>((m + pieces - 1) / pieces, 16),
                  [&](int64_t begin, int64_t end) {
                    const T* p = pa + (ba->trans == CblasNoTrans ? begin * ba->ld : begin);
+                   fill_rows(c + begin * ldc, ldc, end - begin, bias, n);
                    blas(*ba, *bb, end - begin, n, k, p, pb, c + begin * ldc, ldc, accumulate);
                  });
   }
@@ -147,20 +168,24 @@ void gemm_integer(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* 
 }  // namespace
 
 void gemm(DType t, int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, void* c, int64_t ldc,
-          bool accumulate, bool serial) {
+          bool accumulate, bool serial, const void* given_bias) {
   if (m == 0 || n == 0) return;
+  accumulate |= given_bias != nullptr;
   visit(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* out = static_cast<T*>(c);
+    const T* bias = static_cast<const T*>(given_bias);
     if (k == 0) {
+      fill_rows(out, ldc, m, bias, n);
       if (!accumulate)
         for (int64_t i = 0; i < m; i++) std::fill(out + i * ldc, out + i * ldc + n, T(0));
     } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> ||
                          std::is_same_v<T, complex64_t> || std::is_same_v<T, complex128_t>) {
       check(m < INT32_MAX && n < INT32_MAX && k < INT32_MAX,
             "matrix product: dimensions beyond 2^31 are not supported");
-      gemm_float<T>(m, n, k, a, b, out, ldc, accumulate, serial);
+      gemm_float<T>(m, n, k, a, b, out, ldc, accumulate, serial, bias);
     } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      fill_rows(out, ldc, m, bias, n);
       gemm_integer<T>(m, n, k, a, b, out, ldc, accumulate);
     } else {
       fail<NotImplementedError>("\"addmm_impl_cpu_\" not implemented for '", info(t).name, "'");
@@ -173,6 +198,24 @@ namespace {
 
 MatrixArg matrix(const Tensor& t, int64_t offset = 0) {
   return {t.bytes() + offset * t.itemsize(), t.stride(-2), t.stride(-1)};
+}
+
+TileMatrix tiles(const Tensor& batch, int64_t i) {
+  return {batch.bytes() + i * batch.strides()[0] * batch.itemsize(), batch.stride(-2),
+          batch.stride(-1)};
+}
+
+const SmallGemmFns& small_gemm_fns() {
+  static const SmallGemmFns* const tables[3] = {FLAMBEAU_TABLE_BASELINE(small_gemm_table, 0),
+                                                FLAMBEAU_TABLE_AVX2(small_gemm_table, 0),
+                                                FLAMBEAU_TABLE_AVX512(small_gemm_table, 0)};
+  return *tables[chosen_target()];
+}
+
+// Whether own tiles are faster than BLAS: enough rows for what packing costs, and both operands in
+// the cache.
+bool suits_tiles(int64_t m, int64_t n, int64_t k) {
+  return m >= 4 && n >= 4 && k >= 1 && k <= 256 && n <= 256 && (m >= 16 || n * k <= 1024);
 }
 
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
@@ -227,10 +270,22 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
     return out;
   }
   LongWork work(flops * double(b) > 1e7);
-  parallel_for(b, std::max<int64_t>(1, int64_t(kSerialFlops / 2 / std::max(flops, 1.0))),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; i++) one(i, true);
-               });
+  const auto grain = std::max<int64_t>(1, int64_t(kSerialFlops / 2 / std::max(flops, 1.0)));
+  if (t == DType::Float32 && suits_tiles(m, n, k)) {
+    const SmallGemmFns& fns = small_gemm_fns();
+    parallel_for(b, grain, [&](int64_t begin, int64_t end) {
+      const auto bytes = size_t(fns.scratch(n, k));
+      const std::unique_ptr<void, std::function<void(void*)>> memory(
+          allocate(bytes), [bytes](void* p) { deallocate(p, bytes); });
+      for (int64_t i = begin; i < end; i++)
+        fns.multiply(m, n, k, tiles(self, i), tiles(mat2, i), out.bytes() + i * m * n * w,
+                     memory.get());
+    });
+    return out;
+  }
+  parallel_for(b, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) one(i, true);
+  });
   return out;
 }
 
@@ -274,16 +329,11 @@ Tensor linear(const Tensor& self, const Tensor& weight, const OptTensor& bias) {
   MatrixArg b = weight.dim() == 2
                     ? MatrixArg{weight.bytes(), weight.strides()[1], weight.strides()[0]}
                     : MatrixArg{weight.bytes(), weight.strides()[0], 1};
-  if (bias) {
-    Tensor flat = contiguous_of(*bias);
-    const int64_t w = out.itemsize();
-    if (flat.numel() == n)
-      for (int64_t i = 0; i < rows; i++)
-        std::memcpy(out.bytes() + i * n * w, flat.bytes(), size_t(n * w));
-    else
-      copy_kernel(out, expand(flat, out.sizes(), false));
-  }
-  gemm(t, rows, n, k, a, b, out.bytes(), n, bias.has_value());
+  const OptTensor flat = bias ? OptTensor(contiguous_of(*bias)) : bias;
+  const bool dense = flat && flat->numel() == n;
+  if (flat && !dense) copy_kernel(out, expand(*flat, out.sizes(), false));
+  gemm(t, rows, n, k, a, b, out.bytes(), n, bias.has_value(), false,
+       dense ? flat->bytes() : nullptr);
   return out;
 }
 

@@ -10,8 +10,9 @@ struct MatrixArg {
 };
 
 // float32, float64, complex64, complex128 through BLAS; integers by a plain loop. Splits over
-// threads by size alone unless `serial`.
+// threads by size alone unless `serial`. With `bias`, n dense elements, every row of C is set to it
+// first and accumulate is meant.
 void gemm(DType t, int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, void* c, int64_t ldc,
-          bool accumulate, bool serial = false);
+          bool accumulate, bool serial = false, const void* bias = nullptr);
 
 }  // namespace flambeau

@@ -489,7 +489,53 @@ Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const
   return scatter_with("scatter", self, dim, index, nullptr,
                       [&](auto& to, auto v) { to = value.to<decltype(v)>(); });
 }
+// Many numbers into few places: each piece of them has places of its own, and these are added up in
+// the order of the pieces. What the pieces are follows from the sizes alone.
+std::optional<Tensor> scatter_add_in_pieces(const Tensor& self, int64_t dim, const Tensor& index,
+                                            const Tensor& src) {
+  wrap_dim(dim, self.dim());
+  const int64_t n = index.numel(), places = self.numel(), pieces = std::min<int64_t>(n >> 16, 8);
+  if (self.dim() != 1 || index.dim() != 1 || pieces < 2 || places > n / 32 || self.is_meta() ||
+      src.dim() != 1 || src.dtype() != self.dtype() || !is_integral(index.dtype()) ||
+      src.numel() < n || src.strides()[0] != 1 || !self.is_floating())
+    return std::nullopt;
+  const Tensor at = contiguous_of(as_positions(index, "scatter_add"));
+  Tensor out = clone(self, std::nullopt);
+  if (!out.is_contiguous()) return std::nullopt;
+  std::atomic<bool> good = true;
+  visit(self.dtype(), [&](auto tag) {
+    using E = typename decltype(tag)::type;
+    if constexpr (std::is_floating_point_v<E>) {
+      const auto* i = at.data<int64_t>();
+      const E* from = src.data<E>();
+      std::vector<E> sums(size_t(pieces * places), E(0));
+      const int64_t step = (n + pieces - 1) / pieces;
+      parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; p++) {
+          E* to = sums.data() + p * places;
+          // positions are checked while they are in the cache for their use
+          for (int64_t k = p * step, stop = std::min(n, k + step); k < stop;) {
+            const int64_t end_of_block = std::min(stop, k + 1024);
+            if (!all_between(i + k, end_of_block - k, 0, places)) {
+              good = false;
+              break;
+            }
+            for (; k < end_of_block; k++) to[i[k]] += from[k];
+          }
+        }
+      });
+      if (!good) check_positions<Error>(at, places, "scatter_add", false);
+      E* to = out.data<E>();
+      for (int64_t k = 0; k < places; k++)
+        for (int64_t p = 0; p < pieces; p++) to[k] += sums[size_t(p * places + k)];
+    }
+  });
+  return out;
+}
+
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  if (self.dtype() == DType::Float32 || self.dtype() == DType::Float64)
+    if (auto out = scatter_add_in_pieces(self, dim, index, src)) return *out;
   return scatter_with("scatter_add", self, dim, index, &src,
                       [](auto& to, auto v) { to = decltype(v)(to + v); });
 }

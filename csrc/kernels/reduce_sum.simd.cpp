@@ -24,10 +24,50 @@ struct SumOp {
   }
 };
 
+// Long rows as four streams side by side: the processor fetches ahead in each, which nearly doubles
+// the rate from memory.
+template <class Op>
+struct Streams {
+  using T = typename Op::In;
+  using A = typename Op::Acc;
+  static constexpr int64_t kLong = 1 << 14;
+
+  static A sum(const T* x, int64_t n) {
+    const int64_t quarter = n / 4 / (2 * kLanes) * (2 * kLanes);
+    auto part = [x](int64_t i) { return Op::map(element(x, i)); };
+    A lane[kLanes];
+    for (int l = 0; l < kLanes; l++) lane[l] = A(0);
+    for (int64_t i = 0; i < quarter; i += 2 * kLanes)
+      for (int l = 0; l < kLanes; l++) {
+        const int64_t a = i + l, b = a + quarter, c = b + quarter, d = c + quarter;
+        lane[l] = lane[l] + A(((part(a) + part(a + kLanes)) + (part(b) + part(b + kLanes))) +
+                              ((part(c) + part(c + kLanes)) + (part(d) + part(d + kLanes))));
+      }
+    for (int w = kLanes / 2; w; w /= 2)
+      for (int l = 0; l < w; l++) lane[l] = lane[l] + lane[l + w];
+    A rest;
+    Loops<Op>::rows(&rest, x + 4 * quarter, 1, n - 4 * quarter, 0);
+    return lane[0] + rest;
+  }
+  static void rows(void* acc, const void* in, int64_t count, int64_t n, int64_t stride) {
+    if (n < kLong) return Loops<Op>::rows(acc, in, count, n, stride);
+    const T* x = static_cast<const T*>(in);
+    for (int64_t r = 0; r < count; r++, x += stride) static_cast<A*>(acc)[r] = sum(x, n);
+  }
+  static constexpr ReduceFns fns{int(sizeof(A)), rows, Loops<Op>::columns, Loops<Op>::combine,
+                                 Loops<Op>::finish};
+};
+
 }  // namespace
 
 extern const ReduceFns reduce_sum[kNumDTypes];
-const ReduceFns reduce_sum[kNumDTypes] = {FLAMBEAU_ALL_LOOPS(SumOp)};
+const ReduceFns reduce_sum[kNumDTypes] = {
+    Loops<SumOp<bool>>::fns,           Loops<SumOp<uint8_t>>::fns,
+    Loops<SumOp<int8_t>>::fns,         Loops<SumOp<int16_t>>::fns,
+    Streams<SumOp<int32_t>>::fns,      Streams<SumOp<int64_t>>::fns,
+    Loops<SumOp<HalfBits>>::fns,       Loops<SumOp<BFloat16Bits>>::fns,
+    Streams<SumOp<float>>::fns,        Streams<SumOp<double>>::fns,
+    Loops<SumOp<Complex<float>>>::fns, Loops<SumOp<Complex<double>>>::fns};
 
 }  // namespace FLAMBEAU_TARGET_NS
 }  // namespace flambeau

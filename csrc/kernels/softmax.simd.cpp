@@ -8,16 +8,28 @@ namespace {
 
 constexpr int64_t kStrip = 128;
 
+// e^x · kLift for x <= 0, in one step: lifted, numbers below the normal ones keep their digits
+// until they are divided by a sum that is lifted as well.
+template <class T>
+constexpr T kLift = T(1);
+template <>
+constexpr float kLift<float> = 0x1p24f;
+FLAMBEAU_INLINE float lifted_exp(float x) {
+  const auto reduced = reduce_exp(x < -104.0f ? -104.0f : x);
+  return (1.0f + (reduced.high + exp_tail(reduced))) * power_of_two(reduced.shifted + 24.0f);
+}
+FLAMBEAU_INLINE double lifted_exp(double x) { return exp(x); }
+
 template <class T>
 FLAMBEAU_INLINE double exp_sum(const T* x, int64_t n, T top) {
   T buffer[256];
   double total = 0;
   for (int64_t i = 0; i < n; i += 256) {
     const int64_t m = n - i < 256 ? n - i : 256;
-    for (int64_t k = 0; k < m; k++) buffer[k] = exp(x[i + k] - top);
+    for (int64_t k = 0; k < m; k++) buffer[k] = lifted_exp(x[i + k] - top);
     total += double(sum_lanes(buffer, m));
   }
-  return total;
+  return total / double(kLift<T>);
 }
 
 template <class T>
@@ -49,7 +61,7 @@ struct Softmax {
         for (int64_t i = 0; i < n; i++) y[i] = (x[i] - top) - shift;
       } else {
 #pragma GCC ivdep
-        for (int64_t i = 0; i < n; i++) y[i] = exp(x[i] - top);
+        for (int64_t i = 0; i < n; i++) y[i] = lifted_exp(x[i] - top);
         const T scale = T(1 / double(sum_lanes(y, n)));
         for (int64_t i = 0; i < n; i++) y[i] = y[i] * scale;
       }

@@ -130,7 +130,7 @@ op(
 )
 op(
     "_gelu(Tensor self) -> Tensor",
-    kernel=pointwise("x * 0.5 * (1 + erf(x * 0.70710678118654752440))"),
+    kernel=pointwise("gelu_exact(x)"),
     on="f",
     grad={"self": "gelu_backward(grad, self)"},
     samples=unary(),
@@ -140,9 +140,7 @@ op(
 )
 op(
     "gelu_backward(Tensor grad_output, Tensor self) -> Tensor",
-    kernel=pointwise(
-        "x * (0.5 * (1 + erf(y * 0.70710678118654752440)) + y * exp(y * y * -0.5) * 0.39894228040143267794)"
-    ),
+    kernel=pointwise("x * gelu_slope(y)"),
     on="f",
     grad={
         "grad_output": "gelu_backward(grad, self)",

@@ -1,4 +1,4 @@
-"""Attention: of one set of queries, and of several heads with their projections."""
+"""Attention of several heads with their projections."""
 
 from __future__ import annotations
 
@@ -7,64 +7,6 @@ import warnings
 
 from flambeau import _C
 from flambeau._C import ops
-
-
-def scaled_dot_product_attention(
-    query,
-    key,
-    value,
-    attn_mask=None,
-    dropout_p=0.0,
-    is_causal=False,
-    scale=None,
-    enable_gqa=False,
-):
-    """``softmax(query @ key^T * scale + mask) @ value``.
-
-    Args:
-        query, key, value: (..., L, E), (..., S, E) and (..., S, V).
-        attn_mask: True where a key may be looked at, or numbers to add to the scores. A query
-            that may look nowhere gives zeros.
-        dropout_p: probability with which attention weights are dropped.
-        is_causal: query i looks only at keys 0 ... i.
-        scale: ``1 / sqrt(E)`` if left out.
-        enable_gqa: fewer heads of keys and values than of queries, each used several times.
-    """
-    if is_causal and attn_mask is not None:
-        raise RuntimeError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
-            "is_causal=True"
-        )
-    if enable_gqa:
-        key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
-        value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
-    if scale is None:
-        scale = 1.0 / math.sqrt(query.size(-1) or 1)
-    dtype = query.dtype
-    if dtype.itemsize < 4:  # half precision: rounded once, at the end
-        query, key, value = query.float(), key.float(), value.float()
-        if attn_mask is not None and attn_mask.dtype != _C.bool:
-            attn_mask = attn_mask.float()
-    scores = (query * scale) @ key.transpose(-2, -1)
-    if is_causal:
-        seen = ops.ones((query.size(-2), key.size(-2)), dtype=_C.bool, device=query.device).tril()
-        scores = scores.masked_fill(~seen, -math.inf)
-    if attn_mask is None:
-        weights = scores.softmax(-1)
-    else:
-        if attn_mask.dtype == _C.bool:
-            scores = scores.masked_fill(~attn_mask, -math.inf)
-        else:
-            scores = scores + attn_mask
-        # Rows without any key: softmax over zeros, so that no nan enters the gradients.
-        blind = (scores == -math.inf).all(-1, keepdim=True)
-        weights = scores.masked_fill(blind, 0).softmax(-1).masked_fill(blind, 0)
-    if dropout_p > 0.0:
-        weights = ops.dropout(weights, dropout_p, True)
-    return (weights @ value).to(dtype)
-
-
-# Several heads ------------------------------------------------------------------------------------
 
 
 def _none_or_dtype(mask):
@@ -383,7 +325,7 @@ def _attend(
                 mask = mask.unsqueeze(0)
             else:
                 mask = mask.reshape(batch, num_heads, -1, source)
-        out = scaled_dot_product_attention(
+        out = ops.scaled_dot_product_attention(
             q.reshape(shape), k.reshape(shape), v.reshape(shape), mask, dropout_p, causal
         )
         out = out.reshape(heads, target, head_dim)

@@ -49,7 +49,6 @@ from ._functional_attention import (
     _mha_shape_check,
     _none_or_dtype,
     multi_head_attention_forward,
-    scaled_dot_product_attention,
 )
 from ._functional_common import _list_with_default, _pair, _single, _triple
 from ._functional_distance import cosine_similarity, normalize, pairwise_distance, pdist
@@ -126,7 +125,7 @@ from ._functional_vision import (
 _OPERATORS = (
     "linear conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d "
     "relu_ threshold_ hardtanh_ elu_ selu_ celu_ leaky_relu_ rrelu_ "
-    "gelu prelu softplus softshrink hardshrink one_hot"
+    "gelu prelu softplus softshrink hardshrink one_hot scaled_dot_product_attention"
 ).split()
 for _name in _OPERATORS:
     if hasattr(ops, _name):
