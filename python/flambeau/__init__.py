@@ -94,7 +94,7 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "fft", "linalg", "masked", "nn", "optim", "overrides",
+    "_VF", "amp", "backends", "cuda", "fft", "linalg", "masked", "nn", "optim", "overrides",
     "random", "serialization", "signal", "special", "storage", "testing", "types", "utils",
     "version",
 }  # fmt: skip

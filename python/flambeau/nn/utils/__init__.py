@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import rnn
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,

@@ -1,0 +1,498 @@
+// Recurrent layers of one direction: all time steps in one sweep, the batch split over threads, so
+// that no thread waits for another within the sequence. Each element of a product is a chain of its
+// own, so neither the split nor the instruction set changes a bit.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/checks.h"
+#include "kernels/gemm.h"
+#include "kernels/pointwise.h"
+#include "kernels/rnn_table.h"
+#include "kernels/targets.h"
+#include "ops/all.h"
+#include "runtime/parallel.h"
+
+namespace flambeau {
+
+#define FLAMBEAU_DECLARE(ns)                 \
+  namespace ns {                             \
+  extern const RnnFns<float> rnn_float[1];   \
+  extern const RnnFns<double> rnn_double[1]; \
+  }
+FLAMBEAU_DECLARE(baseline)
+FLAMBEAU_DECLARE(avx2)
+FLAMBEAU_DECLARE(avx512)
+#undef FLAMBEAU_DECLARE
+
+namespace {
+
+template <class T>
+const RnnFns<T>& rnn_fns();
+template <>
+const RnnFns<float>& rnn_fns<float>() {
+  static const RnnFns<float>* const tables[3] = {FLAMBEAU_TABLE_BASELINE(rnn_float, 0),
+                                                 FLAMBEAU_TABLE_AVX2(rnn_float, 0),
+                                                 FLAMBEAU_TABLE_AVX512(rnn_float, 0)};
+  return *tables[chosen_target()];
+}
+template <>
+const RnnFns<double>& rnn_fns<double>() {
+  static const RnnFns<double>* const tables[3] = {FLAMBEAU_TABLE_BASELINE(rnn_double, 0),
+                                                  FLAMBEAU_TABLE_AVX2(rnn_double, 0),
+                                                  FLAMBEAU_TABLE_AVX512(rnn_double, 0)};
+  return *tables[chosen_target()];
+}
+
+// f(T()) with the C++ type of float32 or float64.
+template <class F>
+void visit_real(DType t, F&& f) {
+  if (t == DType::Float32)
+    f(float());
+  else
+    f(double());
+}
+
+// Rows of the recurrent weight and where their products go among a step's sums.
+struct Piece {
+  int64_t row, count, at;
+};
+
+// What differs between the kinds, in multiples of the hidden size.
+struct Kind {
+  const char* name;
+  int64_t gates;  // of the weights
+  int64_t sums;   // of a step: the products' columns
+  int64_t kept;   // beside the sums in a row of `saved`
+  int64_t states;
+  bool relu;
+};
+constexpr Kind kLstm{"lstm", 4, 4, 3, 2, false}, kGru{"gru", 3, 4, 1, 1, false},
+    kTanh{"rnn_tanh", 1, 1, 1, 1, false}, kRelu{"rnn_relu", 1, 1, 1, 1, true};
+
+// The sequence: steps of at most `batch` rows. Row b of step t is row first(t) + b of the output.
+struct Sweep {
+  explicit Sweep(const Kind& k) : kind(k) {}
+
+  const Kind& kind;
+  int64_t steps = 0, batch = 0, rows = 0, hidden = 0;
+  bool packed = false, reverse = false;
+  const Dims* sizes = nullptr;  // of the steps of a packed sequence
+  std::vector<int64_t> starts;  // of the same
+
+  int64_t active(int64_t t) const { return packed ? (*sizes)[size_t(t)] : batch; }
+  int64_t first(int64_t t) const { return packed ? starts[size_t(t)] : t * batch; }
+  int64_t sums() const { return kind.sums * hidden; }
+  int64_t width() const { return (kind.sums + kind.kept) * hidden; }
+  std::vector<Piece> pieces() const {
+    if (kind.gates == 3) return {{0, 2 * hidden, 0}, {2 * hidden, hidden, 3 * hidden}};
+    return {{0, kind.gates * hidden, 0}};
+  }
+};
+
+// `t`: (steps, batch, …), or (rows, …) of a packed sequence.
+Sweep sweep_of(const Kind& kind, const char* name, const Tensor& t, int64_t hidden,
+               const Dims& batch_sizes, bool reverse) {
+  Sweep s(kind);
+  s.packed = !batch_sizes.empty();
+  s.reverse = reverse;
+  s.hidden = hidden;
+  check(t.dim() == (s.packed ? 2 : 3), kind.name, ": expected ", name, " with ", s.packed ? 2 : 3,
+        " dimensions, but it has shape ", t.sizes());
+  if (!s.packed) {
+    s.steps = t.sizes()[0];
+    s.batch = t.sizes()[1];
+    s.rows = s.steps * s.batch;
+  } else {
+    s.sizes = &batch_sizes;
+    s.steps = int64_t(batch_sizes.size());
+    s.batch = batch_sizes[0];
+    int64_t last = s.batch;
+    for (int64_t n : batch_sizes) {
+      check(n > 0 && n <= last, kind.name,
+            ": expected batch_sizes to be positive and not to rise, but got ", batch_sizes);
+      s.starts.push_back(s.rows);
+      s.rows += last = n;
+    }
+    check(s.rows == t.sizes()[0], kind.name, ": batch_sizes ", batch_sizes, " make ", s.rows,
+          " rows, but ", name, " has shape ", t.sizes());
+  }
+  check(s.steps > 0, "Expected sequence length to be larger than 0 in RNN (", kind.name, ")");
+  return s;
+}
+
+// Rows of a tensor by (step, row of the batch): element strides, the last dimension dense.
+template <class T>
+struct Rows {
+  Tensor hold;
+  const T* data = nullptr;
+  int64_t step = 0, row = 0;
+  bool packed = false;
+
+  Rows(const Sweep& s, const Tensor& t) : packed(s.packed) {
+    hold = t.strides().back() == 1 || t.sizes().back() == 1 ? t : contiguous_of(t);
+    data = hold.data<T>();
+    step = packed ? 0 : hold.strides()[0];
+    row = hold.strides()[packed ? 0 : 1];
+  }
+  const T* at(const Sweep& s, int64_t t, int64_t b) const {
+    return packed ? data + (s.first(t) + b) * row : data + t * step + b * row;
+  }
+};
+
+// A matrix B(k, j) of products: packed, or as it lies where packing would cost more than it saves.
+template <class T>
+struct Factor {
+  MatrixArg raw;
+  int64_t depth, cols;
+  Tensor packed;
+
+  Factor(const Tensor& w, int64_t row, int64_t count, bool transposed, bool pack) {
+    const T* data = w.data<T>() + row * w.strides()[0];
+    if (transposed) {
+      raw = {data, w.strides()[1], w.strides()[0]};
+      depth = w.sizes()[1];
+      cols = count;
+    } else {
+      raw = {data, w.strides()[0], w.strides()[1]};
+      depth = count;
+      cols = w.sizes()[1];
+    }
+    if (!pack) return;
+    const RnnFns<T>& fns = rnn_fns<T>();
+    packed = flambeau::empty(Dims{(cols + fns.panel - 1) / fns.panel, depth, fns.panel}, w.dtype());
+    fns.pack(packed.data<T>(), data, depth, cols, raw.row_stride, raw.col_stride);
+  }
+  // Without packing the rows must lie evenly.
+  void add(T* const* c, int64_t c_at, const T* const* a, int64_t a_at, int64_t rows) const {
+    if (rows == 0 || depth == 0) return;
+    if (packed.defined()) {
+      rnn_fns<T>().product(c, c_at, a, a_at, rows, depth, packed.data<T>(), cols);
+      return;
+    }
+    const int64_t lda = rows > 1 ? a[1] - a[0] : depth, ldc = rows > 1 ? c[1] - c[0] : cols;
+    gemm(std::is_same_v<T, float> ? DType::Float32 : DType::Float64, rows, cols, depth,
+         {a[0] + a_at, lda, 1}, raw, c[0] + c_at, ldc, true, true);
+  }
+};
+
+constexpr int64_t kFewRows = 16;     // fewer are not worth packed weights
+constexpr double kSplitFlops = 4e5;  // of a part of the batch, that a thread is worth it
+constexpr int64_t kRowsAtOnce = 64;  // whose input products are made together
+
+// f(b0, b1) for parts of the batch. They depend on the number of threads, the results do not.
+template <class F>
+void each_part(const Sweep& s, int64_t depth, F&& f) {
+  const double flops = 2.0 * double(s.rows) * double(s.sums()) * double(depth);
+  int64_t parts =
+      std::min<int64_t>({int64_t(num_threads()), s.batch, int64_t(flops / kSplitFlops)});
+  parts = s.rows < kFewRows ? 1 : std::max<int64_t>(parts, 1);
+  LongWork work(flops > 1e7);
+  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; p++) f(s.batch * p / parts, s.batch * (p + 1) / parts);
+  });
+}
+
+struct LayerArgs {
+  const Tensor &input, &hx, &cx, &w_ih, &w_hh;
+  OptTensor b_ih, b_hh;
+};
+
+// inputs: input, hx, cx of an LSTM, w_ih, w_hh, and perhaps both biases
+LayerArgs layer_args(const Kind& kind, const TensorList& in, Sweep& s) {
+  const size_t n = size_t(kind.states);
+  check(in.size() == n + 3 || in.size() == n + 5, kind.name, ": expected ", n + 3, " or ", n + 5,
+        " tensors for a layer, but got ", in.size());
+  LayerArgs a{in[0], in[1], in[n], in[n + 1], in[n + 2], {}, {}};
+  if (in.size() == n + 5) {
+    a.b_ih = in[n + 3];
+    a.b_hh = in[n + 4];
+  }
+  for (auto& t : in)
+    check(t.dtype() == a.input.dtype(), kind.name, ": expected tensors of one dtype, but got ",
+          a.input.dtype(), " and ", t.dtype());
+  check<NotImplementedError>(a.input.dtype() == DType::Float32 || a.input.dtype() == DType::Float64,
+                             "\"", kind.name, "_layer\" not implemented for '",
+                             info(a.input.dtype()).name, "'");
+  check_rank(kind.name, "w_hh", a.w_hh, 2, 2);
+  s.hidden = a.w_hh.sizes()[1];
+  check_shape(kind.name, "w_hh", a.w_hh, Dims{kind.gates * s.hidden, s.hidden});
+  check_shape(kind.name, "w_ih", a.w_ih, Dims{kind.gates * s.hidden, a.input.sizes().back()});
+  for (size_t i = 1; i <= n; i++)
+    check_shape(kind.name, i == 1 ? "hx" : "cx", in[i], Dims{s.batch, s.hidden});
+  for (auto* b : {&a.b_ih, &a.b_hh})
+    if (*b)
+      check_shape(kind.name, b == &a.b_ih ? "b_ih" : "b_hh", **b, Dims{kind.gates * s.hidden});
+  return a;
+}
+
+// What each row of sums starts with.
+template <class T>
+std::vector<T> bias_sums(const Sweep& s, const LayerArgs& a) {
+  std::vector<T> out(size_t(s.sums()), T(0));
+  if (!a.b_ih) return out;
+  Tensor first = contiguous_of(*a.b_ih), second = contiguous_of(*a.b_hh);
+  const T *b = first.data<T>(), *c = second.data<T>();
+  const int64_t h = s.hidden, shared = s.kind.gates == 3 ? 2 * h : s.sums();
+  for (int64_t j = 0; j < shared; j++) out[size_t(j)] = b[j] + c[j];
+  for (int64_t j = shared; j < s.sums(); j++) out[size_t(j)] = j < 3 * h ? b[j] : c[j - h];
+  return out;
+}
+
+template <class T>
+struct Forward {
+  const Sweep& s;
+  const RnnFns<T>& fns = rnn_fns<T>();
+  Rows<T> x;
+  std::vector<T> bias;
+  Factor<T> input;
+  std::vector<std::pair<Piece, Factor<T>>> recurrent;
+  T *out, *saved, *hy, *cy;  // saved: null, or rows of s.width()
+
+  Forward(const Sweep& sweep, const LayerArgs& a, bool pack)
+      : s(sweep),
+        x(sweep, a.input),
+        bias(bias_sums<T>(sweep, a)),
+        input(a.w_ih, 0, a.w_ih.sizes()[0], true, pack) {
+    for (const Piece& p : s.pieces())
+      recurrent.emplace_back(p, Factor<T>(a.w_hh, p.row, p.count, true, pack));
+  }
+
+  // The rows b0 … b1 of the batch; their states lie in hy and cy.
+  void part(int64_t b0, int64_t b1) const {
+    const int64_t n = b1 - b0, hidden = s.hidden, sums = s.sums();
+    const int64_t chunk = std::min(s.steps, std::max<int64_t>(1, kRowsAtOnce / n));
+    Tensor memory;
+    T* work = nullptr;
+    if (!saved) {
+      memory = flambeau::empty(Dims{chunk * n, sums}, x.hold.dtype());
+      work = memory.data<T>();
+    }
+    std::vector<T*> c(size_t(chunk * n));
+    std::vector<const T*> a(size_t(chunk * n)), h(static_cast<size_t>(n));
+    for (int64_t r = 0; r < n; r++) h[size_t(r)] = hy + (b0 + r) * hidden;
+    for (int64_t begin = 0; begin < s.steps; begin += chunk) {
+      const int64_t end = std::min(s.steps, begin + chunk);
+      int64_t rows = 0;
+      for (int64_t i = begin; i < end; i++) {
+        const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+        for (int64_t r = 0; r < m; r++, rows++) {
+          T* to = saved ? saved + (s.first(t) + b0 + r) * s.width() : work + rows * sums;
+          std::memcpy(to, bias.data(), size_t(sums) * sizeof(T));
+          c[size_t(rows)] = to;
+          a[size_t(rows)] = x.at(s, t, b0 + r);
+        }
+      }
+      add_input(c.data(), a.data(), rows, n);
+      int64_t row = 0;
+      for (int64_t i = begin; i < end; i++) {
+        const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+        if (m <= 0) continue;
+        for (auto& [piece, factor] : recurrent)
+          factor.add(c.data() + row, piece.at, h.data(), 0, m);
+        for (int64_t r = 0; r < m; r++) gates(c[size_t(row + r)], b0 + r, s.first(t) + b0 + r);
+        row += m;
+      }
+    }
+  }
+
+  // All rows of a chunk together, or, where only those of a step lie evenly, step by step.
+  void add_input(T* const* c, const T* const* a, int64_t rows, int64_t n) const {
+    if (input.packed.defined()) return input.add(c, 0, a, 0, rows);
+    for (int64_t i = 0; i < rows;) {
+      int64_t m = 1;
+      while (m < n && i + m < rows && a[i + m] - a[i + m - 1] == a[i + 1] - a[i] &&
+             c[i + m] - c[i + m - 1] == c[i + 1] - c[i] && a[i + 1] - a[i] >= input.depth)
+        m++;
+      input.add(c + i, 0, a + i, 0, m);
+      i += m;
+    }
+  }
+
+  void gates(T* sums, int64_t b, int64_t row) const {
+    const int64_t n = s.hidden;
+    T *h = hy + b * n, *y = out + row * n, *kept = saved ? sums + s.sums() : nullptr;
+    if (s.kind.states == 2)
+      fns.lstm(sums, h, cy + b * n, y, kept, n);
+    else if (s.kind.gates == 3)
+      fns.gru(sums, h, y, kept, n);
+    else
+      fns.plain(sums, h, y, kept, n, s.kind.relu);
+  }
+};
+
+// Output, hy, cy (undefined but for an LSTM), saved.
+std::array<Tensor, 4> layer(const Kind& kind, const TensorList& inputs, const Dims& batch_sizes,
+                            bool reverse, bool save) {
+  check(!inputs.empty(), kind.name, ": a layer without tensors");
+  Sweep s = sweep_of(kind, "input", inputs[0], 0, batch_sizes, reverse);
+  const LayerArgs a = layer_args(kind, inputs, s);
+  const DType t = a.input.dtype();
+  const Device device = a.input.device();
+  auto make = [&](int64_t columns) {
+    return flambeau::empty(s.packed ? Dims{s.rows, columns} : Dims{s.steps, s.batch, columns}, t,
+                           device);
+  };
+  Tensor out = make(s.hidden), hy = flambeau::empty(Dims{s.batch, s.hidden}, t, device);
+  Tensor cy = kind.states == 2 ? flambeau::empty(Dims{s.batch, s.hidden}, t, device) : Tensor();
+  Tensor saved = save ? make(s.width()) : flambeau::empty(Dims{0}, t, device);
+  if (out.is_meta()) return {out, hy, cy, saved};
+  copy_kernel(hy, a.hx);
+  if (cy.defined()) copy_kernel(cy, a.cx);
+  if (out.numel() == 0) return {out, hy, cy, saved};
+  visit_real(t, [&](auto tag) {
+    using T = decltype(tag);
+    Forward<T> forward(s, a, s.rows >= kFewRows);
+    forward.out = out.data<T>();
+    forward.saved = save ? saved.data<T>() : nullptr;
+    forward.hy = hy.data<T>();
+    forward.cy = cy.defined() ? cy.data<T>() : nullptr;
+    each_part(s, s.hidden + a.input.sizes().back(),
+              [&](int64_t b0, int64_t b1) { forward.part(b0, b1); });
+  });
+  return {out, hy, cy, saved};
+}
+
+template <class T>
+struct Backward {
+  const Sweep& s;
+  const RnnFns<T>& fns = rnn_fns<T>();
+  std::vector<std::pair<Piece, Factor<T>>> recurrent;
+  std::optional<Rows<T>> grad;
+  const T* saved;
+  T *sums, *dh, *dc;  // dh and dc: of the last states, in the end of the first
+
+  Backward(const Sweep& sweep, const Tensor& w_hh, const OptTensor& g, bool pack) : s(sweep) {
+    for (const Piece& p : s.pieces())
+      recurrent.emplace_back(p, Factor<T>(w_hh, p.row, p.count, false, pack));
+    if (g) grad.emplace(s, *g);
+  }
+
+  void part(int64_t b0, int64_t b1) const {
+    const int64_t n = s.hidden;
+    std::vector<T*> states;
+    std::vector<const T*> rows(static_cast<size_t>(b1 - b0));
+    for (int64_t b = b0; b < b1; b++) states.push_back(dh + b * n);
+    for (int64_t i = s.steps - 1; i >= 0; i--) {
+      const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+      if (m <= 0) continue;
+      for (int64_t r = 0; r < m; r++) {
+        const int64_t b = b0 + r, row = s.first(t) + b;
+        gates(row, b, grad ? grad->at(s, t, b) : nullptr);
+        rows[size_t(r)] = sums + row * s.sums();
+      }
+      for (auto& [piece, factor] : recurrent)
+        factor.add(states.data(), 0, rows.data(), piece.at, m);
+    }
+  }
+
+  void gates(int64_t row, int64_t b, const T* g) const {
+    const int64_t n = s.hidden;
+    T *to = sums + row * s.sums(), *h = dh + b * n;
+    const T* from = saved + row * s.width();
+    if (s.kind.states == 2)
+      fns.lstm_back(to, h, dc + b * n, g, from, n);
+    else if (s.kind.gates == 3)
+      fns.gru_back(to, h, g, from, n);
+    else
+      fns.plain_back(to, h, g, from, n, s.kind.relu);
+  }
+};
+
+// Gradients of the sums, of hx and of cx.
+std::array<Tensor, 3> layer_backward(const Kind& kind, const Tensor& saved, const Tensor& w_hh,
+                                     const OptTensor& grad_output, const OptTensor& grad_hy,
+                                     const OptTensor& grad_cy, const Dims& batch_sizes,
+                                     bool reverse) {
+  check_rank(kind.name, "w_hh", w_hh, 2, 2);
+  Sweep s = sweep_of(kind, "saved", saved, w_hh.sizes()[1], batch_sizes, reverse);
+  check_shape(kind.name, "w_hh", w_hh, Dims{kind.gates * s.hidden, s.hidden});
+  Dims shape = saved.sizes();
+  shape.back() = s.width();
+  check_shape(kind.name, "saved", saved, shape);
+  shape.back() = s.hidden;
+  const Dims state{s.batch, s.hidden};
+  if (grad_output) check_shape(kind.name, "grad_output", *grad_output, shape);
+  if (grad_hy) check_shape(kind.name, "grad_hy", *grad_hy, state);
+  if (grad_cy) check_shape(kind.name, "grad_cy", *grad_cy, state);
+  const DType t = saved.dtype();
+  check<NotImplementedError>(t == DType::Float32 || t == DType::Float64, "\"", kind.name,
+                             "_layer_backward\" not implemented for '", info(t).name, "'");
+  for (const OptTensor& g : {OptTensor(w_hh), grad_output, grad_hy, grad_cy})
+    check(!g || g->dtype() == t, kind.name, ": expected tensors of one dtype, but got ", t, " and ",
+          g ? g->dtype() : t);
+  shape.back() = s.sums();
+  Tensor sums = flambeau::empty(shape, t, saved.device());
+  Tensor dh = flambeau::empty(state, t, saved.device()), dc;
+  if (kind.states == 2) dc = flambeau::empty(state, t, saved.device());
+  if (sums.is_meta()) return {sums, dh, dc};
+  auto start = [](const Tensor& to, const OptTensor& from) {
+    if (from)
+      copy_kernel(to, *from);
+    else
+      fill_kernel(to, 0);
+  };
+  start(dh, grad_hy);
+  if (dc.defined()) start(dc, grad_cy);
+  if (sums.numel() == 0) return {sums, dh, dc};
+  const Tensor rows = contiguous_of(saved);
+  visit_real(t, [&](auto tag) {
+    using T = decltype(tag);
+    Backward<T> backward(s, w_hh, grad_output, s.rows >= kFewRows);
+    backward.saved = rows.data<T>();
+    backward.sums = sums.data<T>();
+    backward.dh = dh.data<T>();
+    backward.dc = dc.defined() ? dc.data<T>() : nullptr;
+    each_part(s, s.hidden, [&](int64_t b0, int64_t b1) { backward.part(b0, b1); });
+  });
+  return {sums, dh, dc};
+}
+
+}  // namespace
+
+namespace kernels {
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> _lstm_layer(const TensorList& inputs,
+                                                       const Dims& batch_sizes, bool reverse,
+                                                       bool save) {
+  auto [out, hy, cy, saved] = layer(kLstm, inputs, batch_sizes, reverse, save);
+  return {out, hy, cy, saved};
+}
+std::tuple<Tensor, Tensor, Tensor> _gru_layer(const TensorList& inputs, const Dims& batch_sizes,
+                                              bool reverse, bool save) {
+  auto [out, hy, cy, saved] = layer(kGru, inputs, batch_sizes, reverse, save);
+  return {out, hy, saved};
+}
+std::tuple<Tensor, Tensor, Tensor> _rnn_layer(const TensorList& inputs, bool relu,
+                                              const Dims& batch_sizes, bool reverse, bool save) {
+  auto [out, hy, cy, saved] = layer(relu ? kRelu : kTanh, inputs, batch_sizes, reverse, save);
+  return {out, hy, saved};
+}
+
+std::tuple<Tensor, Tensor, Tensor> _lstm_layer_backward(const Tensor& saved, const Tensor& w_hh,
+                                                        const OptTensor& grad_output,
+                                                        const OptTensor& grad_hy,
+                                                        const OptTensor& grad_cy,
+                                                        const Dims& batch_sizes, bool reverse) {
+  auto [sums, dh, dc] =
+      layer_backward(kLstm, saved, w_hh, grad_output, grad_hy, grad_cy, batch_sizes, reverse);
+  return {sums, dh, dc};
+}
+std::tuple<Tensor, Tensor> _gru_layer_backward(const Tensor& saved, const Tensor& w_hh,
+                                               const OptTensor& grad_output,
+                                               const OptTensor& grad_hy, const Dims& batch_sizes,
+                                               bool reverse) {
+  auto [sums, dh, dc] =
+      layer_backward(kGru, saved, w_hh, grad_output, grad_hy, {}, batch_sizes, reverse);
+  return {sums, dh};
+}
+std::tuple<Tensor, Tensor> _rnn_layer_backward(const Tensor& saved, const Tensor& w_hh,
+                                               const OptTensor& grad_output,
+                                               const OptTensor& grad_hy, bool relu,
+                                               const Dims& batch_sizes, bool reverse) {
+  auto [sums, dh, dc] = layer_backward(relu ? kRelu : kTanh, saved, w_hh, grad_output, grad_hy, {},
+                                       batch_sizes, reverse);
+  return {sums, dh};
+}
+
+}  // namespace kernels
+}  // namespace flambeau
