@@ -92,7 +92,11 @@ LayerResults run_network(const Network& n, Tensor input, const Dims& batch_sizes
     input = directions == 2 ? cat(outputs, -1) : outputs[0];
     if (n.dropout != 0 && n.train && layer + 1 < n.layers) input = dropout(input, n.dropout, true);
   }
-  return {input, stack(last_h, 0), lstm ? stack(last_c, 0) : Tensor()};
+  NodeMark mark;
+  auto stacked = [&](const TensorList& list) {
+    return mark.named(stack(list, 0), "StackBackward0");
+  };
+  return {input, stacked(last_h), lstm ? stacked(last_c) : Tensor()};
 }
 
 // float16 and bfloat16 compute in float32.

@@ -98,7 +98,9 @@ LayerResults composed_layer(const LayerInputs& in) {
     state = step(in, w, now, state);
     outputs[size_t(t)] = state.h;
   }
-  LayerResults out{packed ? cat(outputs, 0) : stack(outputs, 0), state.h, state.c};
+  NodeMark mark;
+  LayerResults out{packed ? cat(outputs, 0) : mark.named(stack(outputs, 0), "StackBackward0"),
+                   state.h, state.c};
   if (!ended.empty()) {
     TensorList h{state.h}, c{state.c};
     for (auto e = ended.rbegin(); e != ended.rend(); ++e) {

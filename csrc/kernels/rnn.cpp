@@ -162,6 +162,21 @@ struct Factor {
     packed = flambeau::empty(Dims{(cols + fns.panel - 1) / fns.panel, depth, fns.panel}, w.dtype());
     fns.pack(packed.data<T>(), data, depth, cols, raw.row_stride, raw.col_stride);
   }
+  // The same in steps, with between(i, n) after the i-th of n: it may fetch memory that is read
+  // next.
+  template <class F>
+  void add(T* const* c, int64_t c_at, const T* const* a, int64_t a_at, int64_t rows,
+           F&& between) const {
+    const RnnFns<T>& fns = rnn_fns<T>();
+    if (!packed.defined() || rows < 4) return add(c, c_at, a, a_at, rows);
+    const int64_t panels = packed.sizes()[0];
+    for (int64_t i = 0; i < panels; i++) {
+      const int64_t at = i * fns.panel;
+      fns.product(c, c_at + at, a, a_at, rows, depth, packed.data<T>() + at * depth,
+                  std::min(fns.panel, cols - at));
+      between(i, panels);
+    }
+  }
   // Without packing the rows must lie evenly.
   void add(T* const* c, int64_t c_at, const T* const* a, int64_t a_at, int64_t rows) const {
     if (rows == 0 || depth == 0) return;
@@ -381,7 +396,25 @@ struct Backward {
         rows[size_t(r)] = sums + row * s.sums();
       }
       for (auto& [piece, factor] : recurrent)
-        factor.add(states.data(), 0, rows.data(), piece.at, m);
+        factor.add(states.data(), 0, rows.data(), piece.at, m,
+                   [&](int64_t k, int64_t all) { fetch(i - 1, b0, b1, k, all); });
+    }
+  }
+
+  // Part k of what step i will read and write: no pattern that the processor would see by itself.
+  void fetch(int64_t i, int64_t b0, int64_t b1, int64_t k, int64_t all) const {
+    if (i < 0) return;
+    const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+    constexpr int64_t line = 64 / int64_t(sizeof(T));
+    for (int64_t r = m * k / all; r < m * (k + 1) / all; r++) {
+      const int64_t row = s.first(t) + b0 + r;
+      const T* from = saved + row * s.width();
+      for (int64_t j = 0; j < s.width() - s.hidden; j += line) __builtin_prefetch(from + j, 0, 2);
+      const T* to = sums + row * s.sums();
+      for (int64_t j = 0; j < s.sums(); j += line) __builtin_prefetch(to + j, 1, 2);
+      if (!grad) continue;
+      const T* g = grad->at(s, t, b0 + r);
+      for (int64_t j = 0; j < s.hidden; j += line) __builtin_prefetch(g + j, 0, 2);
     }
   }
 

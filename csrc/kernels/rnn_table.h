@@ -19,8 +19,8 @@ struct RnnFns {
 
   // One step of one sequence of n hidden units: from the sums to the activated gates in place, the
   // states and the output. `kept` (or null) takes what the way back reads beside the gates.
-  void (*lstm)(T* gates, T* h, T* c, T* out, T* kept, int64_t n);
-  void (*gru)(T* gates, T* h, T* out, T* kept, int64_t n);
+  void (*lstm)(T* sums, T* h, T* c, T* out, T* kept, int64_t n);
+  void (*gru)(T* sums, T* h, T* out, T* kept, int64_t n);
   void (*plain)(T* sums, T* h, T* out, T* kept, int64_t n, bool relu);
 
   // The way back: from the gradient of the step's output (or null) and of the states after the step

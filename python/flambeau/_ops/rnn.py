@@ -156,6 +156,11 @@ op(
     kernel=composite,
     forms="function",
     tags="any_device",
+    example="""
+        >>> padded = flambeau.tensor([[1, 3], [2, 0]])
+        >>> flambeau._pack_padded_sequence(padded, flambeau.tensor([2, 1]), False)
+        (tensor([1, 3, 2]), tensor([2, 1]))
+    """,
     doc="The rows of a padded batch that ``lengths`` (falling) keeps, step by step, and how many each step has.",
 )
 op(
@@ -164,5 +169,10 @@ op(
     kernel=composite,
     forms="function",
     tags="any_device",
+    example="""
+        >>> flambeau._pad_packed_sequence(flambeau.tensor([1, 3, 2]), flambeau.tensor([2, 1]), True, 0, 2)
+        (tensor([[1, 2],
+                [3, 0]]), tensor([2, 1]))
+    """,
     doc="The inverse: a padded batch of at least ``total_length`` steps, and the lengths.",
 )
