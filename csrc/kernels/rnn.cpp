@@ -139,6 +139,12 @@ struct Rows {
   }
 };
 
+constexpr int64_t kPackGrain = 1 << 14;  // elements that a thread packs at least
+constexpr int64_t kRowsAtOnce = 32;      // whose input products are made together
+
+// Whether weights are used often enough to be packed.
+bool worth_packing(const Sweep& s) { return s.rows >= (s.steps == 1 ? 64 : 16); }
+
 // A matrix B(k, j) of products: packed, or as it lies where packing would cost more than it saves.
 template <class T>
 struct Factor {
@@ -159,8 +165,16 @@ struct Factor {
     }
     if (!pack) return;
     const RnnFns<T>& fns = rnn_fns<T>();
-    packed = flambeau::empty(Dims{(cols + fns.panel - 1) / fns.panel, depth, fns.panel}, w.dtype());
-    fns.pack(packed.data<T>(), data, depth, cols, raw.row_stride, raw.col_stride);
+    const int64_t panels = (cols + fns.panel - 1) / fns.panel, size = depth * fns.panel;
+    packed = flambeau::empty(Dims{panels, depth, fns.panel}, w.dtype());
+    T* to = packed.data<T>();
+    parallel_for(panels, std::max<int64_t>(1, kPackGrain / std::max<int64_t>(size, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   const int64_t first = begin * fns.panel;
+                   fns.pack(to + begin * size, data + first * raw.col_stride, depth,
+                            std::min(cols, end * fns.panel) - first, raw.row_stride,
+                            raw.col_stride);
+                 });
   }
   // The same in steps, with between(i, n) after the i-th of n: it may fetch memory that is read
   // next.
@@ -186,13 +200,11 @@ struct Factor {
     }
     const int64_t lda = rows > 1 ? a[1] - a[0] : depth, ldc = rows > 1 ? c[1] - c[0] : cols;
     gemm(std::is_same_v<T, float> ? DType::Float32 : DType::Float64, rows, cols, depth,
-         {a[0] + a_at, lda, 1}, raw, c[0] + c_at, ldc, true, true);
+         {a[0] + a_at, lda, 1}, raw, c[0] + c_at, ldc, true);
   }
 };
 
-constexpr int64_t kFewRows = 16;     // fewer are not worth packed weights
 constexpr double kSplitFlops = 4e5;  // of a part of the batch, that a thread is worth it
-constexpr int64_t kRowsAtOnce = 64;  // whose input products are made together
 
 // f(b0, b1) for parts of the batch. They depend on the number of threads, the results do not.
 template <class F>
@@ -200,7 +212,7 @@ void each_part(const Sweep& s, int64_t depth, F&& f) {
   const double flops = 2.0 * double(s.rows) * double(s.sums()) * double(depth);
   int64_t parts =
       std::min<int64_t>({int64_t(num_threads()), s.batch, int64_t(flops / kSplitFlops)});
-  parts = s.rows < kFewRows ? 1 : std::max<int64_t>(parts, 1);
+  parts = worth_packing(s) ? std::max<int64_t>(parts, 1) : 1;
   LongWork work(flops > 1e7);
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) f(s.batch * p / parts, s.batch * (p + 1) / parts);
@@ -253,6 +265,10 @@ std::vector<T> bias_sums(const Sweep& s, const LayerArgs& a) {
   return out;
 }
 
+// Elements of a cache line.
+template <class T>
+constexpr int64_t kLine = 64 / int64_t(sizeof(T));
+
 template <class T>
 struct Forward {
   const Sweep& s;
@@ -303,10 +319,21 @@ struct Forward {
         const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
         if (m <= 0) continue;
         for (auto& [piece, factor] : recurrent)
-          factor.add(c.data() + row, piece.at, h.data(), 0, m);
+          factor.add(c.data() + row, piece.at, h.data(), 0, m,
+                     [&](int64_t k, int64_t all) { fetch(i + chunk, b0, b1, k, all); });
         for (int64_t r = 0; r < m; r++) gates(c[size_t(row + r)], b0 + r, s.first(t) + b0 + r);
         row += m;
       }
+    }
+  }
+
+  // Part k of the saved rows that step i will write.
+  void fetch(int64_t i, int64_t b0, int64_t b1, int64_t k, int64_t all) const {
+    if (!saved || i >= s.steps) return;
+    const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+    for (int64_t r = m * k / all; r < m * (k + 1) / all; r++) {
+      const T* to = saved + (s.first(t) + b0 + r) * s.width();
+      for (int64_t j = 0; j < s.width(); j += kLine<T>) __builtin_prefetch(to + j, 1, 2);
     }
   }
 
@@ -356,7 +383,7 @@ std::array<Tensor, 4> layer(const Kind& kind, const TensorList& inputs, const Di
   if (out.numel() == 0) return {out, hy, cy, saved};
   visit_real(t, [&](auto tag) {
     using T = decltype(tag);
-    Forward<T> forward(s, a, s.rows >= kFewRows);
+    Forward<T> forward(s, a, worth_packing(s));
     forward.out = out.data<T>();
     forward.saved = save ? saved.data<T>() : nullptr;
     forward.hy = hy.data<T>();
@@ -405,16 +432,16 @@ struct Backward {
   void fetch(int64_t i, int64_t b0, int64_t b1, int64_t k, int64_t all) const {
     if (i < 0) return;
     const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
-    constexpr int64_t line = 64 / int64_t(sizeof(T));
     for (int64_t r = m * k / all; r < m * (k + 1) / all; r++) {
       const int64_t row = s.first(t) + b0 + r;
       const T* from = saved + row * s.width();
-      for (int64_t j = 0; j < s.width() - s.hidden; j += line) __builtin_prefetch(from + j, 0, 2);
+      for (int64_t j = 0; j < s.width() - s.hidden; j += kLine<T>)
+        __builtin_prefetch(from + j, 0, 2);
       const T* to = sums + row * s.sums();
-      for (int64_t j = 0; j < s.sums(); j += line) __builtin_prefetch(to + j, 1, 2);
+      for (int64_t j = 0; j < s.sums(); j += kLine<T>) __builtin_prefetch(to + j, 1, 2);
       if (!grad) continue;
       const T* g = grad->at(s, t, b0 + r);
-      for (int64_t j = 0; j < s.hidden; j += line) __builtin_prefetch(g + j, 0, 2);
+      for (int64_t j = 0; j < s.hidden; j += kLine<T>) __builtin_prefetch(g + j, 0, 2);
     }
   }
 
@@ -470,7 +497,7 @@ std::array<Tensor, 3> layer_backward(const Kind& kind, const Tensor& saved, cons
   const Tensor rows = contiguous_of(saved);
   visit_real(t, [&](auto tag) {
     using T = decltype(tag);
-    Backward<T> backward(s, w_hh, grad_output, s.rows >= kFewRows);
+    Backward<T> backward(s, w_hh, grad_output, worth_packing(s));
     backward.saved = rows.data<T>();
     backward.sums = sums.data<T>();
     backward.dh = dh.data<T>();

@@ -138,8 +138,13 @@ struct Rnn {
         for (int64_t k = 0; k < depth; k++)
           for (int64_t i = 0; i < n; i++) to[k * w + i] = p[k * row_stride + i];
       } else {
-        for (int64_t i = 0; i < n; i++)
-          for (int64_t k = 0; k < depth; k++) to[k * w + i] = p[k * row_stride + i * col_stride];
+        // parts of the panel that stay in the first-level cache while its columns are written
+        for (int64_t begin = 0; begin < depth; begin += 64) {
+          const int64_t end = depth - begin < 64 ? depth : begin + 64;
+          for (int64_t i = 0; i < n; i++)
+            for (int64_t k = begin; k < end; k++)
+              to[k * w + i] = p[k * row_stride + i * col_stride];
+        }
       }
     }
   }
