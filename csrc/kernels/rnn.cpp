@@ -1,6 +1,7 @@
 // Recurrent layers of one direction: all time steps in one sweep, the batch split over threads, so
-// that no thread waits for another within the sequence. Each element of a product is a chain of its
-// own, so neither the split nor the instruction set changes a bit.
+// that no thread waits for another within the sequence; or the hidden units, where the batch is
+// small and the weights are large. Each element of a product is a chain of its own, so neither the
+// split nor the instruction set changes a bit.
 #include <algorithm>
 #include <cstring>
 
@@ -81,6 +82,8 @@ struct Sweep {
 
   int64_t active(int64_t t) const { return packed ? (*sizes)[size_t(t)] : batch; }
   int64_t first(int64_t t) const { return packed ? starts[size_t(t)] : t * batch; }
+  // The i-th step that is taken.
+  int64_t step(int64_t i) const { return reverse ? steps - 1 - i : i; }
   int64_t sums() const { return kind.sums * hidden; }
   int64_t width() const { return (kind.sums + kind.kept) * hidden; }
   std::vector<Piece> pieces() const {
@@ -191,6 +194,12 @@ struct Factor {
       between(i, panels);
     }
   }
+  // Columns first … end alone, of packed weights; `first` a multiple of a panel.
+  void add_columns(T* const* c, int64_t c_at, const T* const* a, int64_t a_at, int64_t rows,
+                   int64_t first, int64_t end) const {
+    rnn_fns<T>().product(c, c_at + first, a, a_at, rows, depth, packed.data<T>() + first * depth,
+                         end - first);
+  }
   // Without packing the rows must lie evenly.
   void add(T* const* c, int64_t c_at, const T* const* a, int64_t a_at, int64_t rows) const {
     if (rows == 0 || depth == 0) return;
@@ -204,7 +213,9 @@ struct Factor {
   }
 };
 
-constexpr double kSplitFlops = 4e5;  // of a part of the batch, that a thread is worth it
+constexpr double kSplitFlops = 4e5;     // of a part of the batch, that a thread is worth it
+constexpr int64_t kFarBytes = 1 << 19;  // of weights: more than stays near a core
+constexpr int64_t kRowsPerThread = 8;   // from so many on the batch is split in any case
 
 // f(b0, b1) for parts of the batch. They depend on the number of threads, the results do not.
 template <class F>
@@ -216,6 +227,26 @@ void each_part(const Sweep& s, int64_t depth, F&& f) {
   LongWork work(flops > 1e7);
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) f(s.batch * p / parts, s.batch * (p + 1) / parts);
+  });
+}
+
+// Among how many threads the hidden units are better split than the batch: few rows of weights that
+// no cache near a core holds. They meet after each step.
+template <class T>
+int64_t unit_parts(const Sweep& s) {
+  const int64_t panel = rnn_fns<T>().panel, threads = num_threads();
+  const int64_t bytes = s.kind.gates * s.hidden * s.hidden * int64_t(sizeof(T));
+  if (threads < 2 || in_parallel_region() || !worth_packing(s) || s.hidden % panel ||
+      bytes < kFarBytes || s.batch >= kRowsPerThread * threads)
+    return 1;
+  return std::min<int64_t>({threads, s.hidden / panel, bytes / kFarBytes * 2});
+}
+// f(first, end) of each part, side by side.
+template <class T, class F>
+void each_unit_part(const Sweep& s, int64_t parts, F&& f) {
+  const int64_t panel = rnn_fns<T>().panel, panels = s.hidden / panel;
+  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    f(panels * begin / parts * panel, panels * end / parts * panel);
   });
 }
 
@@ -288,49 +319,103 @@ struct Forward {
       recurrent.emplace_back(p, Factor<T>(a.w_hh, p.row, p.count, true, pack));
   }
 
-  // The rows b0 … b1 of the batch; their states lie in hy and cy.
-  void part(int64_t b0, int64_t b1) const {
-    const int64_t n = b1 - b0, hidden = s.hidden, sums = s.sums();
-    const int64_t chunk = std::min(s.steps, std::max<int64_t>(1, kRowsAtOnce / n));
+  // Rows of sums and of the input for some steps, in the order of the sweep.
+  struct Chunk {
+    int64_t b0, b1, steps;
     Tensor memory;
     T* work = nullptr;
+    std::vector<T*> sums;
+    std::vector<const T*> input;
+    int64_t rows = 0;
+  };
+  Chunk chunk_of(int64_t b0, int64_t b1) const {
+    Chunk c{b0, b1,      std::min(s.steps, std::max<int64_t>(1, kRowsAtOnce / (b1 - b0))),
+            {}, nullptr, {},
+            {}, 0};
+    const int64_t rows = c.steps * (b1 - b0);
     if (!saved) {
-      memory = flambeau::empty(Dims{chunk * n, sums}, x.hold.dtype());
-      work = memory.data<T>();
+      c.memory = flambeau::empty(Dims{rows, s.sums()}, x.hold.dtype());
+      c.work = c.memory.template data<T>();
     }
-    std::vector<T*> c(size_t(chunk * n));
-    std::vector<const T*> a(size_t(chunk * n)), h(static_cast<size_t>(n));
-    for (int64_t r = 0; r < n; r++) h[size_t(r)] = hy + (b0 + r) * hidden;
-    for (int64_t begin = 0; begin < s.steps; begin += chunk) {
-      const int64_t end = std::min(s.steps, begin + chunk);
-      int64_t rows = 0;
-      for (int64_t i = begin; i < end; i++) {
-        const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
-        for (int64_t r = 0; r < m; r++, rows++) {
-          T* to = saved ? saved + (s.first(t) + b0 + r) * s.width() : work + rows * sums;
-          std::memcpy(to, bias.data(), size_t(sums) * sizeof(T));
-          c[size_t(rows)] = to;
-          a[size_t(rows)] = x.at(s, t, b0 + r);
-        }
+    c.sums.resize(size_t(rows));
+    c.input.resize(size_t(rows));
+    return c;
+  }
+  // Those of the steps from `begin` on, the sums with their biases.
+  void fill(Chunk& c, int64_t begin) const {
+    c.rows = 0;
+    for (int64_t i = begin; i < std::min(s.steps, begin + c.steps); i++) {
+      const int64_t t = s.step(i), m = std::min(s.active(t), c.b1) - c.b0;
+      for (int64_t r = 0; r < m; r++, c.rows++) {
+        T* to = saved ? saved + (s.first(t) + c.b0 + r) * s.width() : c.work + c.rows * s.sums();
+        std::memcpy(to, bias.data(), size_t(s.sums()) * sizeof(T));
+        c.sums[size_t(c.rows)] = to;
+        c.input[size_t(c.rows)] = x.at(s, t, c.b0 + r);
       }
-      add_input(c.data(), a.data(), rows, n);
-      int64_t row = 0;
-      for (int64_t i = begin; i < end; i++) {
-        const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+    }
+  }
+
+  // The rows b0 … b1 of the batch; their states lie in hy and cy.
+  void part(int64_t b0, int64_t b1) const {
+    Chunk c = chunk_of(b0, b1);
+    std::vector<const T*> h;
+    for (int64_t b = b0; b < b1; b++) h.push_back(hy + b * s.hidden);
+    for (int64_t begin = 0; begin < s.steps; begin += c.steps) {
+      fill(c, begin);
+      add_input(c.sums.data(), c.input.data(), c.rows, b1 - b0);
+      T** sums = c.sums.data();
+      for (int64_t i = begin; i < std::min(s.steps, begin + c.steps); i++) {
+        const int64_t t = s.step(i), m = std::min(s.active(t), b1) - b0;
         if (m <= 0) continue;
         for (auto& [piece, factor] : recurrent)
-          factor.add(c.data() + row, piece.at, h.data(), 0, m,
-                     [&](int64_t k, int64_t all) { fetch(i + chunk, b0, b1, k, all); });
-        for (int64_t r = 0; r < m; r++) gates(c[size_t(row + r)], b0 + r, s.first(t) + b0 + r);
-        row += m;
+          factor.add(sums, piece.at, h.data(), 0, m,
+                     [&](int64_t k, int64_t all) { fetch(i + c.steps, b0, b1, k, all); });
+        for (int64_t b = b0; b < b0 + m; b++) {
+          T* state = hy + b * s.hidden;
+          gates(*sums++, state, state, b, s.first(t) + b, 0, s.hidden);
+        }
       }
     }
+  }
+
+  // The whole batch, its hidden units in parts. A step reads all of the states that the one before
+  // has written, so there are two of each row, and they change places when the row takes part.
+  void by_units(int64_t parts) const {
+    const int64_t n = s.batch, hidden = s.hidden;
+    Chunk c = chunk_of(0, n);
+    Tensor memory = flambeau::empty(Dims{n, hidden}, x.hold.dtype());
+    std::vector<T*> h, next;
+    for (int64_t b = 0; b < n; b++) {
+      h.push_back(hy + b * hidden);
+      next.push_back(memory.data<T>() + b * hidden);
+    }
+    for (int64_t begin = 0; begin < s.steps; begin += c.steps) {
+      fill(c, begin);
+      T** sums = c.sums.data();
+      for (int64_t i = begin; i < std::min(s.steps, begin + c.steps); i++) {
+        const int64_t t = s.step(i), m = s.active(t);
+        each_unit_part<T>(s, parts, [&](int64_t u, int64_t end) {
+          for (int64_t g = 0; i == begin && g < input.cols; g += hidden)
+            input.add_columns(c.sums.data(), 0, c.input.data(), 0, c.rows, g + u, g + end);
+          for (auto& [piece, factor] : recurrent)
+            for (int64_t g = 0; g < piece.count; g += hidden)
+              factor.add_columns(sums, piece.at, h.data(), 0, m, g + u, g + end);
+          for (int64_t b = 0; b < m; b++)
+            gates(sums[b], h[size_t(b)], next[size_t(b)], b, s.first(t) + b, u, end - u);
+        });
+        for (int64_t b = 0; b < m; b++) std::swap(h[size_t(b)], next[size_t(b)]);
+        sums += m;
+      }
+    }
+    for (int64_t b = 0; b < n; b++)
+      if (T* to = hy + b * hidden; h[size_t(b)] != to)
+        std::memcpy(to, h[size_t(b)], size_t(hidden) * sizeof(T));
   }
 
   // Part k of the saved rows that step i will write.
   void fetch(int64_t i, int64_t b0, int64_t b1, int64_t k, int64_t all) const {
     if (!saved || i >= s.steps) return;
-    const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+    const int64_t t = s.step(i), m = std::min(s.active(t), b1) - b0;
     for (int64_t r = m * k / all; r < m * (k + 1) / all; r++) {
       const T* to = saved + (s.first(t) + b0 + r) * s.width();
       for (int64_t j = 0; j < s.width(); j += kLine<T>) __builtin_prefetch(to + j, 1, 2);
@@ -350,15 +435,19 @@ struct Forward {
     }
   }
 
-  void gates(T* sums, int64_t b, int64_t row) const {
-    const int64_t n = s.hidden;
-    T *h = hy + b * n, *y = out + row * n, *kept = saved ? sums + s.sums() : nullptr;
+  // Units u … u + n of a row.
+  void gates(T* sums, const T* h, T* next, int64_t b, int64_t row, int64_t u, int64_t n) const {
+    const int64_t step = s.hidden;
+    T *y = out + row * step + u, *kept = saved ? sums + s.sums() + u : nullptr;
+    sums += u;
+    h += u;
+    next += u;
     if (s.kind.states == 2)
-      fns.lstm(sums, h, cy + b * n, y, kept, n);
+      fns.lstm(sums, h, next, cy + b * step + u, y, kept, n, step);
     else if (s.kind.gates == 3)
-      fns.gru(sums, h, y, kept, n);
+      fns.gru(sums, h, next, y, kept, n, step);
     else
-      fns.plain(sums, h, y, kept, n, s.kind.relu);
+      fns.plain(sums, h, next, y, kept, n, s.kind.relu);
   }
 };
 
@@ -388,6 +477,11 @@ std::array<Tensor, 4> layer(const Kind& kind, const TensorList& inputs, const Di
     forward.saved = save ? saved.data<T>() : nullptr;
     forward.hy = hy.data<T>();
     forward.cy = cy.defined() ? cy.data<T>() : nullptr;
+    if (const int64_t parts = unit_parts<T>(s); parts > 1) {
+      LongWork work(true);
+      forward.by_units(parts);
+      return;
+    }
     each_part(s, s.hidden + a.input.sizes().back(),
               [&](int64_t b0, int64_t b1) { forward.part(b0, b1); });
   });
@@ -415,11 +509,11 @@ struct Backward {
     std::vector<const T*> rows(static_cast<size_t>(b1 - b0));
     for (int64_t b = b0; b < b1; b++) states.push_back(dh + b * n);
     for (int64_t i = s.steps - 1; i >= 0; i--) {
-      const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+      const int64_t t = s.step(i), m = std::min(s.active(t), b1) - b0;
       if (m <= 0) continue;
       for (int64_t r = 0; r < m; r++) {
         const int64_t b = b0 + r, row = s.first(t) + b;
-        gates(row, b, grad ? grad->at(s, t, b) : nullptr);
+        gates(row, t, b, 0, n);
         rows[size_t(r)] = sums + row * s.sums();
       }
       for (auto& [piece, factor] : recurrent)
@@ -431,7 +525,7 @@ struct Backward {
   // Part k of what step i will read and write: no pattern that the processor would see by itself.
   void fetch(int64_t i, int64_t b0, int64_t b1, int64_t k, int64_t all) const {
     if (i < 0) return;
-    const int64_t t = s.reverse ? s.steps - 1 - i : i, m = std::min(s.active(t), b1) - b0;
+    const int64_t t = s.step(i), m = std::min(s.active(t), b1) - b0;
     for (int64_t r = m * k / all; r < m * (k + 1) / all; r++) {
       const int64_t row = s.first(t) + b0 + r;
       const T* from = saved + row * s.width();
@@ -445,14 +539,33 @@ struct Backward {
     }
   }
 
-  void gates(int64_t row, int64_t b, const T* g) const {
-    const int64_t n = s.hidden;
-    T *to = sums + row * s.sums(), *h = dh + b * n;
-    const T* from = saved + row * s.width();
+  // The same, the hidden units in parts: products of a step come before the gates of the next.
+  void by_units(int64_t parts) const {
+    std::vector<T*> states;
+    std::vector<const T*> rows(static_cast<size_t>(s.batch));
+    for (int64_t b = 0; b < s.batch; b++) states.push_back(dh + b * s.hidden);
+    int64_t due = 0;  // rows of the last step, whose products are to come
+    for (int64_t i = s.steps - 1; i >= -1; i--) {
+      const int64_t t = i < 0 ? 0 : s.step(i), m = i < 0 ? 0 : s.active(t);
+      each_unit_part<T>(s, parts, [&](int64_t u, int64_t end) {
+        for (auto& [piece, factor] : recurrent)
+          if (due) factor.add_columns(states.data(), 0, rows.data(), piece.at, due, u, end);
+        for (int64_t b = 0; b < m; b++) gates(s.first(t) + b, t, b, u, end - u);
+      });
+      for (int64_t b = 0; b < m; b++) rows[size_t(b)] = sums + (s.first(t) + b) * s.sums();
+      due = m;
+    }
+  }
+
+  // Units u … u + n of row b of step t.
+  void gates(int64_t row, int64_t t, int64_t b, int64_t u, int64_t n) const {
+    const int64_t step = s.hidden;
+    const T *from = saved + row * s.width() + u, *g = grad ? grad->at(s, t, b) + u : nullptr;
+    T *to = sums + row * s.sums() + u, *h = dh + b * step + u;
     if (s.kind.states == 2)
-      fns.lstm_back(to, h, dc + b * n, g, from, n);
+      fns.lstm_back(to, h, dc + b * step + u, g, from, n, step);
     else if (s.kind.gates == 3)
-      fns.gru_back(to, h, g, from, n);
+      fns.gru_back(to, h, g, from, n, step);
     else
       fns.plain_back(to, h, g, from, n, s.kind.relu);
   }
@@ -502,6 +615,11 @@ std::array<Tensor, 3> layer_backward(const Kind& kind, const Tensor& saved, cons
     backward.sums = sums.data<T>();
     backward.dh = dh.data<T>();
     backward.dc = dc.defined() ? dc.data<T>() : nullptr;
+    if (const int64_t parts = unit_parts<T>(s); parts > 1) {
+      LongWork work(true);
+      backward.by_units(parts);
+      return;
+    }
     each_part(s, s.hidden, [&](int64_t b0, int64_t b1) { backward.part(b0, b1); });
   });
   return {sums, dh, dc};

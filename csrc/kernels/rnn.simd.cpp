@@ -211,34 +211,33 @@ struct Rnn {
   static constexpr int64_t kBlock = 256;
 
   // gates: input, forget, cell, output; kept: tanh of the new cell state, then both old states
-  static void lstm(T* sums, T* h, T* c, T* out, T* kept, int64_t n) {
-    gates(sums, 2 * n);
-    tanhs(sums + 2 * n, sums + 2 * n, n);
-    gates(sums + 3 * n, n);
+  static void lstm(T* sums, const T* h, T* next, T* c, T* out, T* kept, int64_t n, int64_t step) {
+    T *i = sums, *f = i + step, *g = f + step, *o = g + step;
+    gates(i, n);
+    gates(f, n);
+    tanhs(g, g, n);
+    gates(o, n);
     if (kept) {
-      copy(kept + n, c, n);
-      copy(kept + 2 * n, h, n);
+      copy(kept + step, c, n);
+      copy(kept + 2 * step, h, n);
     }
     T squashed[kBlock];
     for (int64_t at = 0; at < n; at += kBlock) {
       const int64_t m = n - at < kBlock ? n - at : kBlock;
-      const T *i = sums + at, *f = i + n, *g = f + n, *o = g + n;
-      T *cell = c + at, *hidden = h + at, *y = out + at, *t = kept ? kept + at : squashed;
+      T* t = kept ? kept + at : squashed;
 #pragma GCC ivdep
-      for (int64_t j = 0; j < m; j++) cell[j] = f[j] * cell[j] + i[j] * g[j];
+      for (int64_t j = 0; j < m; j++) c[at + j] = f[at + j] * c[at + j] + i[at + j] * g[at + j];
 #pragma GCC ivdep
-      for (int64_t j = 0; j < m; j++) t[j] = tanh(cell[j]);
+      for (int64_t j = 0; j < m; j++) t[j] = tanh(c[at + j]);
 #pragma GCC ivdep
-      for (int64_t j = 0; j < m; j++) hidden[j] = y[j] = o[j] * t[j];
+      for (int64_t j = 0; j < m; j++) next[at + j] = out[at + j] = o[at + j] * t[j];
     }
   }
-  static void lstm_back(T* sums, T* dh, T* dc, const T* grad, const T* saved, int64_t n) {
-    const T *i = saved, *f = i + n, *g = f + n, *o = g + n, *t = o + n, *c = t + n;
-    T *di = sums, *df = di + n, *dg = df + n, *d_o = dg + n;
-    if (grad) {
-#pragma GCC ivdep
-      for (int64_t j = 0; j < n; j++) dh[j] += grad[j];
-    }
+  static void lstm_back(T* sums, T* dh, T* dc, const T* grad, const T* saved, int64_t n,
+                        int64_t step) {
+    const T *i = saved, *f = i + step, *g = f + step, *o = g + step, *t = o + step, *c = t + step;
+    T *di = sums, *df = di + step, *dg = df + step, *d_o = dg + step;
+    add(dh, grad, n);
 #pragma GCC ivdep
     for (int64_t j = 0; j < n; j++) {
       const T d = dh[j], e = dc[j] + d * o[j] * (T(1) - t[j] * t[j]);
@@ -252,24 +251,21 @@ struct Rnn {
   }
 
   // gates: reset, update, new, and the recurrent part of new; kept: the old state
-  static void gru(T* sums, T* h, T* out, T* kept, int64_t n) {
-    gates(sums, 2 * n);
+  static void gru(T* sums, const T* h, T* next, T* out, T* kept, int64_t n, int64_t step) {
+    T *r = sums, *z = r + step, *fresh = z + step, *part = fresh + step;
+    gates(r, n);
+    gates(z, n);
     if (kept) copy(kept, h, n);
-    const T *r = sums, *z = r + n, *part = z + 2 * n;
-    T* fresh = sums + 2 * n;
 #pragma GCC ivdep
     for (int64_t j = 0; j < n; j++) fresh[j] = fresh[j] + r[j] * part[j];
     tanhs(fresh, fresh, n);
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; j++) h[j] = out[j] = fresh[j] + z[j] * (h[j] - fresh[j]);
+    for (int64_t j = 0; j < n; j++) next[j] = out[j] = fresh[j] + z[j] * (h[j] - fresh[j]);
   }
-  static void gru_back(T* sums, T* dh, const T* grad, const T* saved, int64_t n) {
-    const T *r = saved, *z = r + n, *fresh = z + n, *part = fresh + n, *h = part + n;
-    T *dr = sums, *dz = dr + n, *dn = dz + n, *dp = dn + n;
-    if (grad) {
-#pragma GCC ivdep
-      for (int64_t j = 0; j < n; j++) dh[j] += grad[j];
-    }
+  static void gru_back(T* sums, T* dh, const T* grad, const T* saved, int64_t n, int64_t step) {
+    const T *r = saved, *z = r + step, *fresh = z + step, *part = fresh + step, *h = part + step;
+    T *dr = sums, *dz = dr + step, *dn = dz + step, *dp = dn + step;
+    add(dh, grad, n);
 #pragma GCC ivdep
     for (int64_t j = 0; j < n; j++) {
       const T d = dh[j], e = d * (T(1) - z[j]) * (T(1) - fresh[j] * fresh[j]);
@@ -282,7 +278,7 @@ struct Rnn {
   }
 
   // kept: the old state
-  static void plain(T* sums, T* h, T* out, T* kept, int64_t n, bool relu) {
+  static void plain(T* sums, const T* h, T* next, T* out, T* kept, int64_t n, bool relu) {
     if (kept) copy(kept, h, n);
     if (relu) {
 #pragma GCC ivdep
@@ -291,13 +287,10 @@ struct Rnn {
       tanhs(sums, sums, n);
     }
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; j++) h[j] = out[j] = sums[j];
+    for (int64_t j = 0; j < n; j++) next[j] = out[j] = sums[j];
   }
   static void plain_back(T* sums, T* dh, const T* grad, const T* saved, int64_t n, bool relu) {
-    if (grad) {
-#pragma GCC ivdep
-      for (int64_t j = 0; j < n; j++) dh[j] += grad[j];
-    }
+    add(dh, grad, n);
     if (relu) {
 #pragma GCC ivdep
       for (int64_t j = 0; j < n; j++) sums[j] = saved[j] <= 0 ? T(0) : dh[j];
@@ -306,6 +299,11 @@ struct Rnn {
       for (int64_t j = 0; j < n; j++) sums[j] = dh[j] * (T(1) - saved[j] * saved[j]);
     }
     for (int64_t j = 0; j < n; j++) dh[j] = 0;
+  }
+  FLAMBEAU_INLINE void add(T* to, const T* x, int64_t n) {
+    if (!x) return;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) to[i] += x[i];
   }
 
   static constexpr RnnFns<T> fns{kPanel<T>, pack,      product,  lstm,      gru,

@@ -17,17 +17,18 @@ struct RnnFns {
   void (*product)(T* const* c, int64_t c_at, const T* const* a, int64_t a_at, int64_t rows,
                   int64_t depth, const T* packed, int64_t cols);
 
-  // One step of one sequence of n hidden units: from the sums to the activated gates in place, the
-  // states and the output. `kept` (or null) takes what the way back reads beside the gates.
-  void (*lstm)(T* sums, T* h, T* c, T* out, T* kept, int64_t n);
-  void (*gru)(T* sums, T* h, T* out, T* kept, int64_t n);
-  void (*plain)(T* sums, T* h, T* out, T* kept, int64_t n, bool relu);
+  // One step of n hidden units of one sequence: from the sums to the activated gates in place, the
+  // next states (`next` may be `h`) and the output. `kept` (or null) takes what the way back reads
+  // beside the gates. From gate to gate it is `step` elements, here and below.
+  void (*lstm)(T* sums, const T* h, T* next, T* c, T* out, T* kept, int64_t n, int64_t step);
+  void (*gru)(T* sums, const T* h, T* next, T* out, T* kept, int64_t n, int64_t step);
+  void (*plain)(T* sums, const T* h, T* next, T* out, T* kept, int64_t n, bool relu);
 
   // The way back: from the gradient of the step's output (or null) and of the states after the step
   // to that of the sums. `dh` then holds what does not pass through the sums, `dc` its whole
   // gradient.
-  void (*lstm_back)(T* sums, T* dh, T* dc, const T* grad, const T* saved, int64_t n);
-  void (*gru_back)(T* sums, T* dh, const T* grad, const T* saved, int64_t n);
+  void (*lstm_back)(T* sums, T* dh, T* dc, const T* grad, const T* saved, int64_t n, int64_t step);
+  void (*gru_back)(T* sums, T* dh, const T* grad, const T* saved, int64_t n, int64_t step);
   void (*plain_back)(T* sums, T* dh, const T* grad, const T* saved, int64_t n, bool relu);
 };
 

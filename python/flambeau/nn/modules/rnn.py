@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from typing import Any
 
 from flambeau._C import ops
 from flambeau.nn import init
@@ -16,7 +17,7 @@ from .module import Module
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-_NETWORKS = {
+_NETWORKS: dict[str, Any] = {
     "LSTM": ops.lstm,
     "GRU": ops.gru,
     "RNN_TANH": ops.rnn_tanh,
@@ -83,16 +84,18 @@ class RNNBase(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
-        self._flat_weights_names = []
-        self._all_weights = []
+        self._flat_weights_names: list[str] = []
+        self._all_weights: list[list[str]] = []
         rows = _GATES[mode] * hidden_size
         state = proj_size or hidden_size  # what a step passes on
         directions = 2 if bidirectional else 1
         for layer in range(num_layers):
             width = input_size if layer == 0 else state * directions
-            shapes = {"weight_ih": (rows, width), "weight_hh": (rows, state)}
+            shapes: dict[str, tuple[int, ...]] = {}
+            shapes["weight_ih"] = (rows, width)
+            shapes["weight_hh"] = (rows, state)
             if bias:
-                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+                shapes["bias_ih"] = shapes["bias_hh"] = (rows,)
             if proj_size:
                 shapes["weight_hr"] = (proj_size, hidden_size)
             for suffix in ("", "_reverse")[:directions]:
@@ -291,11 +294,8 @@ class RNNBase(Module):
 
 
 def _check_options(hidden_size, input_size, num_layers, dropout, proj_size):
-    if (
-        not isinstance(dropout, numbers.Number)
-        or isinstance(dropout, bool)
-        or not 0 <= dropout <= 1
-    ):
+    number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
+    if not number or not 0 <= dropout <= 1:
         raise ValueError(
             "dropout should be a number in range [0, 1] representing the probability of an element "
             f"being zeroed, got {dropout}"
