@@ -61,8 +61,6 @@ LATER = {
     "data pipes, which PyTorch no longer develops": r"""
         DFIterDataPipe|DataChunk|IterDataPipe|MapDataPipe|argument_validation|functional_datapipe
         guaranteed_datapipes_determinism|non_deterministic|runtime_validation(_disabled)?""",
-    "recurrent modules": r"""
-        (gru|lstm|rnn_tanh|rnn_relu)(_cell)?|(GRU|LSTM|RNN)(Cell|Base|CellBase)?""",
 }
 LATER_AT_ROOT = {
     "removed by PyTorch, which only raises an error": r"symeig|eig|lstsq|solve|matrix_rank"

@@ -7,6 +7,7 @@
 #include "autograd/formulas_pointwise.h"
 #include "autograd/formulas_pool.h"
 #include "autograd/formulas_reduce.h"
+#include "autograd/formulas_rnn.h"
 #include "autograd/formulas_scatter.h"
 #include "autograd/formulas_special.h"
 #include "core/tensor.h"

@@ -97,7 +97,7 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "amp", "backends", "cuda", "distributions", "fft", "func", "jit", "linalg", "masked",
+    "_VF", "amp", "backends", "cuda", "distributions", "fft", "func", "jit", "linalg", "masked",
     "multiprocessing", "nn", "optim", "overrides", "random", "serialization", "signal", "special",
     "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
