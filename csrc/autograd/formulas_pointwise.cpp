@@ -337,11 +337,6 @@ Tensor share_ties(const Tensor& grad, const Tensor& self, const Tensor& other, b
   return _where(loses, 0, _where(eq(self, other), grad / 2, grad));
 }
 
-Tensor hardswish_grad(const Tensor& grad, const Tensor& self) {
-  Tensor inside = grad * (self / 3 + 0.5);
-  return _where(le(self, -3), 0, _where(ge(self, 3), grad, inside));
-}
-
 Tensor elu_grad(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
                 const Scalar& input_scale) {
   Scalar slope = alpha * scale * input_scale;

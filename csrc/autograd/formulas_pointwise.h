@@ -72,7 +72,6 @@ Tensor masked_log(const Tensor& self, const Operand& other);
 Tensor copysign_grad(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor angle_grad(const Tensor& grad, const Tensor& self);
 Tensor share_ties(const Tensor& grad, const Tensor& self, const Tensor& other, bool larger);
-Tensor hardswish_grad(const Tensor& grad, const Tensor& self);
 Tensor elu_grad(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
                 const Scalar& input_scale);
 Tensor gelu_tanh_grad(const Tensor& grad, const Tensor& self);

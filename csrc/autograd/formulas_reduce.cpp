@@ -263,10 +263,6 @@ Tensor reduced_loss(const Tensor& losses, const std::string& reduction) {
   return losses;
 }
 
-Tensor smooth_sign(const Tensor& difference, double limit) {
-  return clamp(difference, Scalar(-limit), Scalar(limit));
-}
-
 Tensor nll_of(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t reduction,
               int64_t ignore_index) {
   return std::get<0>(_nll_loss(self, target, weight, reduction, ignore_index));

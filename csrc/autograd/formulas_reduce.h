@@ -66,7 +66,6 @@ Tensor group_norm_weight_grad(const TensorList& grads, const Tensor& input, int6
                               const TensorList& results, double eps);
 
 // ---- losses
-Tensor smooth_sign(const Tensor& difference, double limit);  // clamped to [-limit, limit]
 Tensor reduced_loss(const Tensor& losses, const std::string& reduction);
 Tensor cross_entropy_grad(const Tensor& grad, const Tensor& self, const Tensor& target,
                           const OptTensor& weight, int64_t reduction, int64_t ignore_index,

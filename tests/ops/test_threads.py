@@ -165,8 +165,11 @@ def test_all_instruction_sets_agree():
         )
         for target in ("baseline", "avx2", "")
     ]
-    for other in found[1:]:
-        assert {n for n in other if other[n] != found[0][n]} == set()
+    baseline, avx2, best = found
+    assert {n for n in best if best[n] != avx2[n]} == set()
+    # without fused operations other algorithms of convolution are faster
+    differ = {n for n in avx2 if avx2[n] != baseline[n]}
+    assert {n for n in differ if "conv" not in n} == set()
 
 
 if __name__ == "__main__":

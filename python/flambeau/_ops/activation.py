@@ -65,11 +65,23 @@ op(
     "hardswish(Tensor self) -> Tensor",
     kernel=pointwise("x * minimum(maximum(x + 3, 0), 6) / 6"),
     on="f",
-    grad={"self": "hardswish_grad(grad, self)"},
+    grad={"self": "hardswish_backward(grad, self)"},
     samples=unary(),
     ref="self * numpy.clip(self + 3, 0, 6) / 6",
     forms="inplace",
     doc="``x * hardsigmoid(x)``.",
+)
+op(
+    "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kernel=pointwise("x if y >= 3 else (0 if y <= -3 else x * (y / 3 + 0.5))"),
+    on="f",
+    grad={
+        "grad_output": "hardswish_backward(grad, self)",
+        "self": "masked(grad * grad_output / 3, lt(abs(self), 3))",
+    },
+    samples=binary(),
+    forms="",
+    tags="internal",
 )
 op(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",

@@ -14,8 +14,23 @@ op(
     "_mse(Tensor self, Tensor target) -> Tensor",
     kernel=pointwise("(x - y) * (x - y)"),
     on="fc",
-    grad={"self": "grad * conj(self - target) * 2", "target": "grad * conj(self - target) * (-2)"},
+    grad={
+        "self": "_mse_backward(grad, conj(self), conj(target))",
+        "target": "_mse_backward(grad, conj(target), conj(self))",
+    },
     samples=[(T(3), T(3))],
+    **INTERNAL,
+)
+op(
+    "_mse_backward(Tensor grad_output, Tensor self, Tensor target) -> Tensor",
+    kernel=pointwise("x * (y - z) * 2"),
+    on="fc",
+    grad={
+        "grad_output": "grad * conj(self - target) * 2",
+        "self": "grad * conj(grad_output) * 2",
+        "target": "grad * conj(grad_output) * (-2)",
+    },
+    samples=[(T(3), T(3), T(3))],
     **INTERNAL,
 )
 op(
@@ -25,10 +40,22 @@ op(
     ),
     on="f",
     grad={
-        "self": "grad * smooth_sign(self - target, beta) / beta",
-        "target": "-grad * smooth_sign(self - target, beta) / beta",
+        "self": "_bounded_difference(grad, self, target, beta, 1 / beta)",
+        "target": "_bounded_difference(grad, target, self, beta, 1 / beta)",
     },
     samples=[(T(3), T(3), 1.0)],
+    **INTERNAL,
+)
+op(
+    "_bounded_difference(Tensor grad_output, Tensor self, Tensor target, float limit, float scale) -> Tensor",
+    kernel=pointwise("x * minimum(maximum(y - z, -limit), limit) * scale"),
+    on="f",
+    grad={
+        "grad_output": "_bounded_difference(grad, self, target, limit, scale)",
+        "self": "masked(grad * grad_output * scale, lt(abs(self - target), limit))",
+        "target": "masked(grad * grad_output * (-scale), lt(abs(self - target), limit))",
+    },
+    samples=[(T(3), T(3), T(3), 1.0, 0.5)],
     **INTERNAL,
 )
 op(
@@ -38,8 +65,8 @@ op(
     ),
     on="f",
     grad={
-        "self": "grad * smooth_sign(self - target, delta)",
-        "target": "-grad * smooth_sign(self - target, delta)",
+        "self": "_bounded_difference(grad, self, target, delta, 1)",
+        "target": "_bounded_difference(grad, target, self, delta, 1)",
     },
     samples=[(T(3), T(3), 1.0)],
     **INTERNAL,
