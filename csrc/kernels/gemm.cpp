@@ -131,9 +131,10 @@ void gemm_float(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c,
     blas(*ba, *bb, m, n, k, pa, pb, c, ldc, accumulate);
     return;
   }
-  // pieces of the longer side, their bounds a function of the shape alone
+  // Pieces of the longer side, their bounds a function of the shape alone. Each prepares the
+  // shorter side for itself, which 256 rows make up for; more of them wait less for a late thread.
   LongWork work(flops > 1e7);
-  const int64_t pieces = flops > 4e7 ? 4 : 2;
+  const int64_t pieces = flops > 4e7 ? (std::max(m, n) >= 2048 ? 8 : 4) : 2;
   if (n >= m) {
     parallel_for(n, std::max<int64_t>((n + pieces - 1) / pieces, 16),
                  [&](int64_t begin, int64_t end) {

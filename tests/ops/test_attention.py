@@ -250,6 +250,15 @@ def test_heads_broadcast():
     assert k.grad[1].abs().sum() == 0
 
 
+def test_autocast_computes_lower():
+    q, k, v, _ = (tensor(x) for x in arrays((1, 2, 2, 3, 4, 4, 4), "float32"))
+    with flambeau.autocast("cpu", dtype=flambeau.bfloat16):
+        out = F.scaled_dot_product_attention(q, k, v, flambeau.zeros(3, 4))
+    want = F.scaled_dot_product_attention(*(x.bfloat16() for x in (q, k, v)))
+    assert out.dtype == flambeau.bfloat16
+    assert flambeau.equal(out, want)
+
+
 def test_names_of_nodes():
     q = flambeau.ones(1, 2, 3, 4, requires_grad=True)
     names = {
