@@ -1,7 +1,7 @@
 // Recurrent layers of one direction: all time steps in one sweep, the batch split over threads, so
 // that no thread waits for another within the sequence; or the hidden units, where the batch is
-// small and the weights are large. Each element of a product is a chain of its own, so neither the
-// split nor the instruction set changes a bit.
+// small and the weights are large. Each element of a product is a chain of its own, so the
+// split changes no bit.
 #include <algorithm>
 #include <cstring>
 
@@ -145,8 +145,12 @@ struct Rows {
 constexpr int64_t kPackGrain = 1 << 14;  // elements that a thread packs at least
 constexpr int64_t kRowsAtOnce = 32;      // whose input products are made together
 
-// Whether weights are used often enough to be packed.
-bool worth_packing(const Sweep& s) { return s.rows >= (s.steps == 1 ? 64 : 16); }
+// Whether weights are used often enough to be packed. Otherwise, and on processors without fused
+// operations, BLAS makes the products.
+template <class T>
+bool worth_packing(const Sweep& s) {
+  return rnn_fns<T>().fused && s.rows >= (s.steps == 1 ? 64 : 16);
+}
 
 // A matrix B(k, j) of products: packed, or as it lies where packing would cost more than it saves.
 template <class T>
@@ -218,12 +222,12 @@ constexpr int64_t kFarBytes = 1 << 19;  // of weights: more than stays near a co
 constexpr int64_t kRowsPerThread = 8;   // from so many on the batch is split in any case
 
 // f(b0, b1) for parts of the batch. They depend on the number of threads, the results do not.
-template <class F>
+template <class T, class F>
 void each_part(const Sweep& s, int64_t depth, F&& f) {
   const double flops = 2.0 * double(s.rows) * double(s.sums()) * double(depth);
   int64_t parts =
       std::min<int64_t>({int64_t(num_threads()), s.batch, int64_t(flops / kSplitFlops)});
-  parts = worth_packing(s) ? std::max<int64_t>(parts, 1) : 1;
+  parts = worth_packing<T>(s) ? std::max<int64_t>(parts, 1) : 1;
   LongWork work(flops > 1e7);
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) f(s.batch * p / parts, s.batch * (p + 1) / parts);
@@ -236,7 +240,7 @@ template <class T>
 int64_t unit_parts(const Sweep& s) {
   const int64_t panel = rnn_fns<T>().panel, threads = num_threads();
   const int64_t bytes = s.kind.gates * s.hidden * s.hidden * int64_t(sizeof(T));
-  if (threads < 2 || in_parallel_region() || !worth_packing(s) || s.hidden % panel ||
+  if (threads < 2 || in_parallel_region() || !worth_packing<T>(s) || s.hidden % panel ||
       bytes < kFarBytes || s.batch >= kRowsPerThread * threads)
     return 1;
   return std::min<int64_t>({threads, s.hidden / panel, bytes / kFarBytes * 2});
@@ -472,7 +476,7 @@ std::array<Tensor, 4> layer(const Kind& kind, const TensorList& inputs, const Di
   if (out.numel() == 0) return {out, hy, cy, saved};
   visit_real(t, [&](auto tag) {
     using T = decltype(tag);
-    Forward<T> forward(s, a, worth_packing(s));
+    Forward<T> forward(s, a, worth_packing<T>(s));
     forward.out = out.data<T>();
     forward.saved = save ? saved.data<T>() : nullptr;
     forward.hy = hy.data<T>();
@@ -482,8 +486,8 @@ std::array<Tensor, 4> layer(const Kind& kind, const TensorList& inputs, const Di
       forward.by_units(parts);
       return;
     }
-    each_part(s, s.hidden + a.input.sizes().back(),
-              [&](int64_t b0, int64_t b1) { forward.part(b0, b1); });
+    each_part<T>(s, s.hidden + a.input.sizes().back(),
+                 [&](int64_t b0, int64_t b1) { forward.part(b0, b1); });
   });
   return {out, hy, cy, saved};
 }
@@ -610,7 +614,7 @@ std::array<Tensor, 3> layer_backward(const Kind& kind, const Tensor& saved, cons
   const Tensor rows = contiguous_of(saved);
   visit_real(t, [&](auto tag) {
     using T = decltype(tag);
-    Backward<T> backward(s, w_hh, grad_output, worth_packing(s));
+    Backward<T> backward(s, w_hh, grad_output, worth_packing<T>(s));
     backward.saved = rows.data<T>();
     backward.sums = sums.data<T>();
     backward.dh = dh.data<T>();
@@ -620,7 +624,7 @@ std::array<Tensor, 3> layer_backward(const Kind& kind, const Tensor& saved, cons
       backward.by_units(parts);
       return;
     }
-    each_part(s, s.hidden, [&](int64_t b0, int64_t b1) { backward.part(b0, b1); });
+    each_part<T>(s, s.hidden, [&](int64_t b0, int64_t b1) { backward.part(b0, b1); });
   });
   return {sums, dh, dc};
 }

@@ -306,8 +306,13 @@ struct Rnn {
     for (int64_t i = 0; i < n; i++) to[i] += x[i];
   }
 
-  static constexpr RnnFns<T> fns{kPanel<T>, pack,      product,  lstm,      gru,
-                                 plain,     lstm_back, gru_back, plain_back};
+#if defined(__FP_FAST_FMAF)
+  static constexpr bool kFused = true;
+#else
+  static constexpr bool kFused = false;
+#endif
+  static constexpr RnnFns<T> fns{kPanel<T>, kFused, pack,      product,  lstm,
+                                 gru,       plain,  lstm_back, gru_back, plain_back};
 };
 
 }  // namespace

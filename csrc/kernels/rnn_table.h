@@ -9,6 +9,7 @@ namespace flambeau {
 template <class T>
 struct RnnFns {
   int64_t panel;  // packed matrices lie in panels of so many columns, the last one padded
+  bool fused;     // whether the processor has fused operations: without them `product` is slow
 
   // B(k, j) = from[k * row_stride + j * col_stride], k < depth, j < cols
   void (*pack)(T* to, const T* from, int64_t depth, int64_t cols, int64_t row_stride,

@@ -145,6 +145,33 @@ def test_threads_change_no_bit(kind):
         assert all(flambeau.equal(a, b) for a, b in zip(runs[0], other))
 
 
+# Few sequences and weights that are large: threads share the hidden units instead of the batch.
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_threads_share_hidden_units(kind, packed):
+    flambeau.manual_seed(0)
+    m = make(kind, 3, 384 if kind in ("LSTM", "GRU") else 512, bidirectional=True)
+    x = flambeau.randn(9, 3, 3, requires_grad=True)
+    given = pack_padded_sequence(x, [4, 9, 1], enforce_sorted=False) if packed else x
+    before = flambeau.get_num_threads()
+    runs = []
+    try:
+        for threads in (1, 2, 3):
+            flambeau.set_num_threads(threads)
+            with flambeau.no_grad():
+                results = flat(m(given))
+            trained = flat(m(given))
+            grads = flambeau.autograd.grad(
+                sum(r.square().sum() for r in trained), [x, *m.parameters()], retain_graph=True
+            )
+            assert all(flambeau.equal(a, b) for a, b in zip(results, trained))
+            runs.append([*results, *grads])
+    finally:
+        flambeau.set_num_threads(before)
+    for other in runs[1:]:
+        assert all(flambeau.equal(a, b) for a, b in zip(runs[0], other))
+
+
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex128"])
 def test_other_dtypes(kind, dtype):
