@@ -167,9 +167,10 @@ def test_all_instruction_sets_agree():
     ]
     baseline, avx2, best = found
     assert {n for n in best if best[n] != avx2[n]} == set()
-    # without fused operations other algorithms of convolution are faster
+    # without fused operations libraries are faster than the tiles of matrix products
+    tiled = ("conv", "_layer", "lstm", "gru", "rnn")
     differ = {n for n in avx2 if avx2[n] != baseline[n]}
-    assert {n for n in differ if "conv" not in n} == set()
+    assert {n for n in differ if not any(t in n for t in tiled)} == set()
 
 
 if __name__ == "__main__":
