@@ -158,6 +158,14 @@ Tensor data_alias(const Tensor& t) {
 }
 
 void set_data(const Tensor& t, const Tensor& source) {
+  check(t.device() == source.device(),
+        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+        "incompatible tensor type: devices ",
+        to_string(t.device()), " and ", to_string(source.device()));
+  check(
+      !t->requires_grad || source.is_floating() || source.is_complex(),
+      "data set to a tensor that requires gradients must be floating point or complex dtype, got ",
+      source.dtype());
   await_long_work();
   t->storage = source->storage;
   t->dtype = source->dtype;

@@ -313,7 +313,8 @@ Tensor set_(const Tensor& self, const Tensor& source) {
   check(self.device() == source.device(),
         "set_: Expected all tensors to be on the same device, but got ", self.device(), " and ",
         source.device());
-  check(!self->requires_grad, "set_: cannot change the storage of a tensor that requires grad");
+  check(!self->requires_grad || !grad_enabled(),
+        "set_: cannot change the storage of a tensor that requires grad");
   self->storage = source.storage();
   self->set_geometry(source.sizes(), source.strides(), source.offset());
   bump_version(self, "set_");

@@ -202,10 +202,10 @@ bool fast_conv(ConvPass pass, const Geometry& g, int rank, const Tensor& x, cons
   };
   const Tensor px = plane(x, pass == ConvPass::Input), pw = plane(w, pass == ConvPass::Weight),
                py = plane(y, output);
-  if (winograd)
-    winograd_conv(pass, g, px, pw, bias, py);
-  else
+  if (unfold)
     unfold_conv(g, px, pw, bias, py);
+  else if (!winograd_conv(pass, g, px, pw, bias, py))
+    return onednn_conv(pass, g, rank, x, w, bias, y);
   const Tensor &wanted = output                    ? y
                          : pass == ConvPass::Input ? x
                                                    : w,

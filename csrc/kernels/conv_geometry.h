@@ -38,9 +38,10 @@ bool onednn_conv(ConvPass pass, const ConvGeometry& g, int rank, const Tensor& x
                  const Tensor* bias, const Tensor& y);
 // Kernels on contiguous tensors of float32, each for the problems that its ..._fits names; none on
 // processors without fused operations.
-// Dense 3×3 filters of stride 1, not few channels or tiles.
+// Dense 3×3 filters of stride 1, not few channels or tiles. False, with nothing of use in the
+// result, when that is not finite.
 bool winograd_fits(ConvPass pass, const ConvGeometry& g);
-void winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
+bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
                    const Tensor* bias, const Tensor& y);
 // The output, of few pixels or by filters of one.
 bool unfold_fits(const ConvGeometry& g);

@@ -1,7 +1,10 @@
 // 3×3 convolutions of stride 1 by Winograd's F(4×4, 3×3): 36 products of matrices, a quarter of the
 // multiplications, in float32 and on rows of contiguous planes. The error is some ten times that of
 // a direct sum (about 1e-5 of the largest output), as with every library that uses this algorithm.
+// An infinity or NaN would spread over its tile, and large numbers may overflow early: then the
+// caller has to take another way.
 #include <algorithm>
+#include <atomic>
 
 #include "kernels/conv_geometry.h"
 #include "kernels/conv_winograd_table.h"
@@ -128,13 +131,15 @@ struct Pass {
       p.fns.input(in.plane(image, channel), in.size, pad_y, pad_x, t, v.at(channel, at), v.step);
     });
   }
-  // Channels of the result from `first` on.
-  void write(const Problem& p, Rows rows, int64_t first, const Numbers& m) const {
+  // Channels of the result from `first` on; whether they are finite.
+  bool write(const Problem& p, Rows rows, int64_t first, const Numbers& m) const {
+    bool finite = true;
     for (int64_t c = 0; c < m.channels; c++)
       p.each_image(rows, [&](int64_t image, WinogradTiles t, int64_t at) {
-        p.fns.output(m.at(c, at), m.step, t, bias ? bias[first + c] : 0.f,
-                     out.plane(image, first + c), out.size);
+        finite &= p.fns.output(m.at(c, at), m.step, t, bias ? bias[first + c] : 0.f,
+                               out.plane(image, first + c), out.size);
       });
+    return finite;
   }
 };
 
@@ -148,7 +153,8 @@ void multiply(const Problem& p, const Filters& u, const Numbers& v, int64_t tile
 
 // Few tiles: all of them transformed first, then each thread takes some outputs, whose transformed
 // filters and results stay in its cache.
-void convolve_by_output(const Problem& p, const Pass& pass) {
+bool convolve_by_output(const Problem& p, const Pass& pass) {
+  std::atomic<bool> finite = true;
   const Rows rows{0, p.rows()};
   const Numbers v(pass.in.channels, p.tiles());
   parallel_for(v.channels, 4, [&](int64_t begin, int64_t end) {
@@ -161,13 +167,15 @@ void convolve_by_output(const Problem& p, const Pass& pass) {
       const Numbers m(std::min(kPanelRows, pass.out.channels - first), p.tiles());
       pass.bank.transform(p.fns, panel, u, 0);
       multiply(p, u, v, p.tiles(), m);
-      pass.write(p, rows, first, m);
+      if (!pass.write(p, rows, first, m)) finite.store(false, std::memory_order_relaxed);
     }
   });
+  return finite;
 }
 
 // Many tiles: all filters transformed first, then each thread takes some tiles through all steps.
-void convolve_by_tiles(const Problem& p, const Pass& pass) {
+bool convolve_by_tiles(const Problem& p, const Pass& pass) {
+  std::atomic<bool> finite = true;
   const int64_t count = panels(pass.bank.outputs);
   const Filters u(count, pass.bank.inputs, pass.bank.exchanged);
   parallel_for(count, 1, [&](int64_t begin, int64_t end) {
@@ -181,13 +189,14 @@ void convolve_by_tiles(const Problem& p, const Pass& pass) {
       const Numbers v(pass.in.channels, tiles), m(pass.out.channels, tiles);
       for (int64_t c = 0; c < v.channels; c++) pass.read(p, rows, c, v);
       multiply(p, u, v, tiles, m);
-      pass.write(p, rows, 0, m);
+      if (!pass.write(p, rows, 0, m)) finite.store(false, std::memory_order_relaxed);
     }
   });
+  return finite;
 }
 
 // dw from the input and the gradient of the output; sums over blocks of tiles, in their order.
-void weight_grad(const Problem& p, const Images& in, int64_t pad_y, int64_t pad_x,
+bool weight_grad(const Problem& p, const Images& in, int64_t pad_y, int64_t pad_x,
                  const Images& grad, float* dw) {
   const int64_t filters = grad.channels * in.channels, step = filters + 16;
   const Tensor sums = empty(Dims{kNumbers * step}, DType::Float32);
@@ -214,9 +223,12 @@ void weight_grad(const Problem& p, const Images& in, int64_t pad_y, int64_t pad_
              {v.number(i), 1, v.row}, sums.data<float>() + i * step, v.channels, first > 0, true);
     });
   }
+  std::atomic<bool> finite = true;
   parallel_for(filters, 4096, [&](int64_t begin, int64_t end) {
-    p.fns.filter_grad(sums.data<float>() + begin, step, end - begin, dw + begin * 9);
+    if (!p.fns.filter_grad(sums.data<float>() + begin, step, end - begin, dw + begin * 9))
+      finite.store(false, std::memory_order_relaxed);
   });
+  return finite;
 }
 
 // Tiles of the operand that is computed; for the gradient of the filters, of the output.
@@ -236,15 +248,13 @@ bool winograd_fits(ConvPass pass, const ConvGeometry& g) {
          g.out_channels >= kMinChannels && problem(pass, g).tiles() >= kMinTiles;
 }
 
-void winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
+bool winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const Tensor& w,
                    const Tensor* bias, const Tensor& y) {
   const Images in{x.data<float>(), g.in_channels, {g.in[1], g.in[2]}},
       out{y.data<float>(), g.out_channels, {g.out[1], g.out[2]}};
   const Problem p = problem(pass, g);
-  if (pass == ConvPass::Weight) {
-    weight_grad(p, in, g.padding[1], g.padding[2], out, w.data<float>());
-    return;
-  }
+  if (pass == ConvPass::Weight)
+    return weight_grad(p, in, g.padding[1], g.padding[2], out, w.data<float>());
   const Pass run = pass == ConvPass::Output
                        ? Pass{in,
                               out,
@@ -258,7 +268,7 @@ void winograd_conv(ConvPass pass, const ConvGeometry& g, const Tensor& x, const 
                               2 - g.padding[2],
                               {w.data<float>(), g.in_channels, g.out_channels, true},
                               nullptr};
-  (p.tiles() < kManyTiles ? convolve_by_output : convolve_by_tiles)(p, run);
+  return (p.tiles() < kManyTiles ? convolve_by_output : convolve_by_tiles)(p, run);
 }
 
 }  // namespace flambeau

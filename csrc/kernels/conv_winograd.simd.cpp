@@ -175,9 +175,17 @@ void input(const float* plane, WinogradPlane size, int64_t pad_y, int64_t pad_x,
   });
 }
 
-void output(const float* in, int64_t step, WinogradTiles tiles, float bias, float* plane,
+// Whether n numbers are finite.
+FLAMBEAU_INLINE bool finite(const float* x, int64_t n) {
+  int32_t bad = 0;
+  for (int64_t i = 0; i < n; i++) bad |= !(__builtin_fabsf(x[i]) < kInf<float>);
+  return bad == 0;
+}
+
+bool output(const float* in, int64_t step, WinogradTiles tiles, float bias, float* plane,
             WinogradPlane size) {
   alignas(64) float half[24 * kRoom], whole[16 * kRoom], line[4 * kRoom];
+  bool all_finite = true;
   each_block(tiles, tiles.across, [&](int64_t ty, int64_t rows, int64_t tx, int64_t n) {
     const float* source = in + (ty - tiles.first) * tiles.across + tx;
     const int64_t lanes = whole_lanes(rows * n);
@@ -205,8 +213,10 @@ void output(const float* in, int64_t step, WinogradTiles tiles, float bias, floa
           line[4 * j + 3] = from[3 * kRoom + j];
         }
         std::memcpy(plane + row * size.width + 4 * tx, line, size_t(columns) * 4);
+        all_finite &= finite(line, columns);
       }
   });
+  return all_finite;
 }
 
 void output_grad(const float* plane, WinogradPlane size, WinogradTiles tiles, float* out,
@@ -270,7 +280,7 @@ void filter(const WinogradFilters& f, float* out, int64_t step) {
   }
 }
 
-void filter_grad(const float* in, int64_t step, int64_t n, float* dw) {
+bool filter_grad(const float* in, int64_t step, int64_t n, float* dw) {
   alignas(64) float dealt[36 * kBlock], half[18 * kBlock], whole[9 * kBlock];
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t count = std::min(kBlock, n - at), lanes = whole_lanes(count);
@@ -291,6 +301,7 @@ void filter_grad(const float* in, int64_t step, int64_t n, float* dw) {
     for (int64_t k = 0; k < 9; k++)
       for (int64_t j = 0; j < count; j++) dw[(at + j) * 9 + k] = whole[k * kBlock + j];
   }
+  return finite(dw, 9 * n);
 }
 
 }  // namespace

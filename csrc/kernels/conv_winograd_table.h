@@ -30,16 +30,16 @@ struct WinogradFns {
   // Bᵀ d B for the 6×6 inputs of each tile; the plane is surrounded by zeros
   void (*input)(const float* plane, WinogradPlane size, int64_t pad_y, int64_t pad_x,
                 WinogradTiles tiles, float* out, int64_t step);
-  // plane = Aᵀ m A + bias
-  void (*output)(const float* in, int64_t step, WinogradTiles tiles, float bias, float* plane,
+  // plane = Aᵀ m A + bias; whether all of it is finite
+  bool (*output)(const float* in, int64_t step, WinogradTiles tiles, float bias, float* plane,
                  WinogradPlane size);
   // A d Aᵀ for the 4×4 gradients of each tile's outputs
   void (*output_grad)(const float* plane, WinogradPlane size, WinogradTiles tiles, float* out,
                       int64_t step);
   // G w Gᵀ: number i of filter j at i * step + j
   void (*filter)(const WinogradFilters& filters, float* out, int64_t step);
-  // Gᵀ u G
-  void (*filter_grad)(const float* in, int64_t step, int64_t n, float* dw);
+  // Gᵀ u G; whether all of it is finite
+  bool (*filter_grad)(const float* in, int64_t step, int64_t n, float* dw);
 };
 
 }  // namespace flambeau

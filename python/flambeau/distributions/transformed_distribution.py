@@ -121,10 +121,10 @@ class TransformedDistribution(Distribution):
         return sign * (value - 0.5) + 0.5
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
         for transform in reversed(self.transforms):
             value = transform.inv(value)
+        if self._validate_args:
+            self.base_dist._validate_sample(value)
         return self._monotonize_cdf(self.base_dist.cdf(value))
 
     def icdf(self, value):
