@@ -343,11 +343,9 @@ bool average_by_axes(const T* from, T* to, const Plane& p, R&& range, S&& share)
     const T n = T(share(0, 0, 0));
     const int64_t in = p.in_size();
     parallel_for(p.count, std::max<int64_t>(1, 16384 / in), [&](int64_t begin, int64_t end) {
+      if (Forward) return fns.means(from + begin * in, in, end - begin, n, to + begin);
       for (int64_t c = begin; c < end; c++)
-        if (Forward)
-          to[c] = fns.total(from + c * in, in) / n;
-        else
-          std::fill(to + c * in, to + (c + 1) * in, T(from[c] / n));
+        std::fill(to + c * in, to + (c + 1) * in, T(from[c] / n));
     });
     return true;
   }

@@ -65,7 +65,7 @@ namespace {
 template <class T>
 struct Prepared {
   int64_t in, out, taps;
-  bool identity, unit;
+  bool identity, unit, holes = false;
   const int32_t* at;
   std::vector<T> weight;
   Taps<T> row;
@@ -78,7 +78,10 @@ struct Prepared {
         at(a.at.data()),
         weight(a.weight.begin(), a.weight.end()) {
     unit = true;
-    for (size_t i = 0; i < a.at.size(); i++) unit &= a.at[i] < 0 || a.weight[i] == 1;
+    for (size_t i = 0; i < a.at.size(); i++) {
+      unit &= a.at[i] < 0 || a.weight[i] == 1;
+      holes |= a.at[i] < 0;
+    }
     row = {at, unit ? nullptr : weight.data(), out, taps, 0, 0, 1, 1};
     find_steps();
   }
@@ -107,6 +110,17 @@ struct Prepared {
   }
 };
 
+// One row. Copies need no call.
+template <class T>
+void make_row(const T* x, const Prepared<T>& w, T* to) {
+  const Taps<T>& t = w.row;
+  if (w.taps != 1 || !w.unit || w.holes || t.phases != 1 || t.step != 1 || t.low >= t.high)
+    return resample_fns<T>().row(x, t, to);
+  for (int64_t i = 0; i < t.low; i++) to[i] = x[w.at[i]];
+  std::memcpy(to + t.low, x + w.at[t.low], size_t(t.high - t.low) * sizeof(T));
+  for (int64_t i = t.high; i < t.out; i++) to[i] = x[w.at[i]];
+}
+
 // Rows of a plane, resampled along themselves when they are first needed.
 template <class T>
 struct Rows {
@@ -125,7 +139,7 @@ struct Rows {
         return std::find(wanted, wanted + count, tag) == wanted + count;
       });
       *found = r;
-      resample_fns<T>().row(plane + r * w.in, w.row, kept.data() + (found - tags.begin()) * w.out);
+      make_row(plane + r * w.in, w, kept.data() + (found - tags.begin()) * w.out);
     }
     return kept.data() + (found - tags.begin()) * w.out;
   }
@@ -193,7 +207,7 @@ void resample(const T* in, T* out, int64_t planes, const Axis& d_axis, const Axi
                        else if (w.identity)
                          std::memcpy(to, source + wanted[0] * w.in, size_t(w.out) * sizeof(T));
                        else
-                         fns.row(source + wanted[0] * w.in, w.row, to);
+                         make_row(source + wanted[0] * w.in, w, to);
                        last = wanted[0];
                      } else {
                        for (int64_t k = 0; k < count; k++)

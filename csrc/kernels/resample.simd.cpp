@@ -2,12 +2,71 @@
 #include "kernels/resample_table.h"
 #include "simd/target.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 namespace {
 
+// As many outputs of `begin` on as fill whole vectors; the compiler makes no gathers of the loop
+// below. Returns the first that is left.
+template <class T, bool Weighted>
+int64_t by_gather(const T*, const Taps<T>&, T*, int64_t begin, int64_t) {
+  return begin;
+}
+#if defined(__AVX512F__)
+template <bool Weighted>
+int64_t gather_floats(const float* x, const Taps<float>& t, float* out, int64_t i, int64_t end) {
+  for (; i + 16 <= end; i += 16) {
+    __m512 sum = _mm512_setzero_ps();
+    for (int64_t k = 0; k < t.taps; k++) {
+      const __m512i at = _mm512_loadu_si512(t.at + k * t.out + i);
+      const __mmask16 inside = _mm512_cmpge_epi32_mask(at, _mm512_setzero_si512());
+      __m512 v = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), inside, at, x, 4);
+      if (Weighted) v = _mm512_mul_ps(_mm512_loadu_ps(t.weight + k * t.out + i), v);
+      sum = _mm512_mask_add_ps(sum, inside, sum, v);
+    }
+    _mm512_storeu_ps(out + i, sum);
+  }
+  return i;
+}
+#define FLAMBEAU_GATHERS
+#elif defined(__AVX2__)
+template <bool Weighted>
+int64_t gather_floats(const float* x, const Taps<float>& t, float* out, int64_t i, int64_t end) {
+  for (; i + 8 <= end; i += 8) {
+    __m256 sum = _mm256_setzero_ps();
+    for (int64_t k = 0; k < t.taps; k++) {
+      const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(t.at + k * t.out + i));
+      const __m256 inside = _mm256_castsi256_ps(_mm256_cmpgt_epi32(at, _mm256_set1_epi32(-1)));
+      __m256 v = _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, at, inside, 4);
+      if (Weighted) v = _mm256_mul_ps(_mm256_loadu_ps(t.weight + k * t.out + i), v);
+      sum = _mm256_blendv_ps(sum, _mm256_add_ps(sum, v), inside);
+    }
+    _mm256_storeu_ps(out + i, sum);
+  }
+  return i;
+}
+#define FLAMBEAU_GATHERS
+#endif
+#ifdef FLAMBEAU_GATHERS
+template <>
+int64_t by_gather<float, true>(const float* x, const Taps<float>& t, float* out, int64_t begin,
+                               int64_t end) {
+  return gather_floats<true>(x, t, out, begin, end);
+}
+template <>
+int64_t by_gather<float, false>(const float* x, const Taps<float>& t, float* out, int64_t begin,
+                                int64_t end) {
+  return gather_floats<false>(x, t, out, begin, end);
+}
+#endif
+
 template <class T, int K, bool Weighted>
 void by_position(const T* x, const Taps<T>& t, T* __restrict out, int64_t begin, int64_t end) {
+  begin = by_gather<T, Weighted>(x, t, out, begin, end);
   if (K == 0) {
     for (int64_t i = begin; i < end; i++) out[i] = T(0);
     for (int64_t k = 0; k < t.taps; k++)
@@ -162,21 +221,46 @@ void multiply_add(T* sum, const T* a, const T* b, int64_t n) {
   for (int64_t i = 0; i < n; i++) sum[i] += a[i] * b[i];
 }
 
-template <class T>
-T total(const T* x, int64_t n) {
-  constexpr int64_t lanes = 16;
-  T sum[lanes] = {};
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (int64_t j = 0; j < lanes; j++) sum[j] += x[i + j];
-  for (int64_t j = 0; i + j < n; j++) sum[j] += x[i + j];
-  for (int64_t half = lanes / 2; half; half /= 2)
-    for (int64_t j = 0; j < half; j++) sum[j] += sum[j + half];
-  return sum[0];
+template <class T, int N>
+struct Lanes {
+  typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+template <class T, int N>
+FLAMBEAU_INLINE typename Lanes<T, N>::type load(const T* x) {
+  typename Lanes<T, N>::type v;
+  __builtin_memcpy(&v, x, sizeof(v));
+  return v;
+}
+template <class T, int N>
+FLAMBEAU_INLINE typename Lanes<T, N / 2>::type fold(typename Lanes<T, N>::type v) {
+  typename Lanes<T, N / 2>::type low, high;
+  __builtin_memcpy(&low, &v, sizeof(low));
+  __builtin_memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof(low), sizeof(high));
+  return low + high;
 }
 
 template <class T>
-constexpr ResampleFns<T> functions{row<T>, blend<T>, divide<T>, multiply_add<T>, total<T>};
+void means(const T* x, int64_t n, int64_t count, T by, T* out) {
+  constexpr int W = 32 / sizeof(T);
+  for (int64_t c = 0; c < count; c++, x += n) {
+    typename Lanes<T, W>::type one = {}, two = {};
+    int64_t i = 0;
+    for (; i + 2 * W <= n; i += 2 * W) {
+      one += load<T, W>(x + i);
+      two += load<T, W>(x + i + W);
+    }
+    if (n & W) one += load<T, W>(x + i), i += W;
+    auto half = fold<T, W>(one + two);
+    if (n & (W / 2)) half += load<T, W / 2>(x + i), i += W / 2;
+    T sum = half[0] + half[1];
+    if constexpr (W == 8) sum += half[2] + half[3];
+    for (; i < n; i++) sum += x[i];
+    out[c] = sum / by;
+  }
+}
+
+template <class T>
+constexpr ResampleFns<T> functions{row<T>, blend<T>, divide<T>, multiply_add<T>, means<T>};
 
 }  // namespace
 

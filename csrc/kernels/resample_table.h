@@ -27,7 +27,8 @@ struct ResampleFns {
   void (*divide)(T* out, const T* by, int64_t n);
   // sum[i] += a[i] * b[i]
   void (*multiply_add)(T* sum, const T* a, const T* b, int64_t n);
-  T (*total)(const T* x, int64_t n);
+  // out[c] = the sum of n elements, divided by `by`; `count` such runs one after the other
+  void (*means)(const T* x, int64_t n, int64_t count, T by, T* out);
 };
 
 }  // namespace flambeau
