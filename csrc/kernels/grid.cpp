@@ -16,7 +16,7 @@ namespace {
 
 enum Mode : int64_t { kLinear, kNearest, kCubic };
 enum Padding : int64_t { kZeros, kBorder, kReflection };
-constexpr int64_t kBlock = 256;  // points whose weights are kept
+constexpr int64_t kBlock = kGridBlock;  // points whose weights are kept
 
 struct Sampling {
   int64_t rank, mode, padding;
@@ -112,8 +112,9 @@ struct Block {
     at.resize(size_t(taps * count));
     weight.resize(size_t(taps * count));
     broken.clear();
-    if (s.rank == 2 && s.mode == kLinear && s.padding == kZeros && extra < 0 &&
-        s.order[0] + s.order[1] == 0)
+    // the most frequent case
+    if (count <= kGridBlock && s.rank == 2 && s.mode == kLinear && s.padding == kZeros &&
+        extra < 0 && s.order[0] + s.order[1] == 0)
       return fill_plain(s, grid, count);
     for (int64_t i = 0; i < count; i++) {
       int64_t places[3][4] = {};
@@ -145,42 +146,11 @@ struct Block {
   }
 
  private:
-  // The most frequent case, in loops that become vectors.
   void fill_plain(const Sampling& s, const T* grid, int64_t count) {
-    T base[2][kBlock], part[2][kBlock];
-    bool finite = true;
-    for (int d = 0; d < 2; d++) {
-      const T size = T(s.image[size_t(d)]);
-      for (int64_t i = 0; i < count; i++) {
-        const T x = grid[2 * i + d];
-        const T at = s.align_corners ? (x + 1) / 2 * (size - 1) : ((x + 1) * size - 1) / 2;
-        // Those outside go to -2 or size, where no corner is inside.
-        const T near = at > T(-2) ? (at < size ? at : size) : T(-2);
-        T whole = T(int32_t(near + 2) - 2);  // towards zero, so from a positive number
-        base[d][i] = whole;
-        part[d][i] = near - whole;
-        finite &= at - at == T(0);
-      }
-    }
-    const int32_t width = int32_t(s.image[0]), height = int32_t(s.image[1]);
-    for (int32_t k = 0; k < 4; k++) {
-      const int32_t right = k & 1, below = k >> 1;
-      int32_t* places = at.data() + k * count;
-      T* w = weight.data() + k * count;
-      for (int64_t i = 0; i < count; i++) {
-        const int32_t x = int32_t(base[0][i]) + right, y = int32_t(base[1][i]) + below;
-        const bool inside = (uint32_t(x) < uint32_t(width)) & (uint32_t(y) < uint32_t(height));
-        places[i] = inside ? y * width + x : -1;
-        w[i] = (below ? part[1][i] : 1 - part[1][i]) * (right ? part[0][i] : 1 - part[0][i]);
-      }
-    }
-    if (finite) return;
+    resample_fns<T>().corners(grid, count, int32_t(s.image[0]), int32_t(s.image[1]),
+                              s.align_corners, at.data(), weight.data());
     for (int64_t i = 0; i < count; i++)
-      for (int d = 0; d < 2; d++)
-        if (!(std::isfinite(grid[2 * i + d]))) {
-          broken.push_back(i);
-          break;
-        }
+      if (!std::isfinite(grid[2 * i] + grid[2 * i + 1])) broken.push_back(i);
   }
 
   // false for a position that is infinite or not a number

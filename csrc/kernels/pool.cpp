@@ -147,6 +147,20 @@ void max_plane(const T* in, const Plane& p, IntSpan dilation, W&& window, T* to,
 // Windows of one size on planes of float: a row of them at a time.
 struct RegularMax {
   const Dims &kernel, &stride, &padding, &dilation;
+  std::vector<int32_t> first;  // where the windows of a row start
+  bool empty_windows = false;
+
+  RegularMax(const Plane& p, const Dims& kernel, const Dims& stride, const Dims& padding,
+             const Dims& dilation)
+      : kernel(kernel), stride(stride), padding(padding), dilation(dilation) {
+    if (!fits(p)) return;
+    first.resize(size_t(p.out[2]));
+    for (int64_t i = 0; i < p.out[2]; i++) {
+      const Range x = (*this)(p, 2, i);
+      first[size_t(i)] = int32_t(x.begin);
+      empty_windows |= x.begin >= x.end;
+    }
+  }
   Range operator()(const Plane& p, int d, int64_t i) const {
     const size_t k = size_t(d);
     int64_t begin = i * stride[k] - padding[k],
@@ -165,13 +179,7 @@ struct RegularMax {
   }
   void plane(const float* in, const Plane& p, float* to, int64_t* where) const {
     const RowWindows row{p.out[2], stride[2], padding[2], dilation[2], kernel[2], p.in[2]};
-    std::vector<int32_t> first(size_t(row.count)), places(size_t(row.count));
-    bool empty_windows = false;
-    for (int64_t i = 0; i < row.count; i++) {
-      const Range x = (*this)(p, 2, i);
-      first[size_t(i)] = int32_t(x.begin);
-      empty_windows |= x.begin >= x.end;
-    }
+    std::vector<int32_t> places(first.size());
     if (empty_windows)
       return max_plane(
           in, p, dilation, [&](int d, int64_t i) { return (*this)(p, d, i); }, to, where);
@@ -224,7 +232,7 @@ std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, con
                                      const Dims& padding, const Dims& dilation, bool ceil_mode) {
   Plane p = plane_of("max_pool", self.sizes());
   pool_outputs("max_pool", p, kernel, stride, padding, dilation, ceil_mode);
-  const RegularMax windows{kernel, stride, padding, dilation};
+  const RegularMax windows(p, kernel, stride, padding, dilation);
   return max_over("max_pool", self, p, true, [&]<class T>(const T* in, T* to, int64_t* where) {
     if constexpr (std::is_same_v<T, float>)
       if (RegularMax::fits(p)) return windows.plane(in, p, to, where);

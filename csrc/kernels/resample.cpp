@@ -224,9 +224,9 @@ template void resample(const float*, float*, int64_t, const Axis&, const Axis&, 
 template void resample(const double*, double*, int64_t, const Axis&, const Axis&, const Axis&);
 
 Tensor resampled(const Tensor& self, IntSpan result_sizes, const Axis& d, const Axis& h,
-                 const Axis& w) {
+                 const Axis& w, bool keep_format) {
   const MemoryFormat format =
-      self.is_contiguous() ? MemoryFormat::Contiguous : suggest_memory_format(self);
+      self.is_contiguous() || !keep_format ? MemoryFormat::Contiguous : suggest_memory_format(self);
   Tensor out = flambeau::empty(result_sizes, self.dtype(), self.device(), format);
   if (out.is_meta() || out.numel() == 0) return out;
   const DType compute = info(self.dtype()).compute;

@@ -32,8 +32,8 @@ struct Axis {
 template <class T>
 void resample(const T* in, T* out, int64_t planes, const Axis& d, const Axis& h, const Axis& w);
 
-// Of a tensor (..., D, H, W), of any real floating dtype.
+// Of a tensor (..., D, H, W), of any real floating dtype; channels stay last where `keep_format`.
 Tensor resampled(const Tensor& self, IntSpan result_sizes, const Axis& d, const Axis& h,
-                 const Axis& w);
+                 const Axis& w, bool keep_format = true);
 
 }  // namespace flambeau

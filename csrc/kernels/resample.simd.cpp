@@ -34,9 +34,41 @@ int64_t gather_floats(const float* x, const Taps<float>& t, float* out, int64_t 
 }
 #define FLAMBEAU_GATHERS
 #elif defined(__AVX2__)
+FLAMBEAU_INLINE __m256i positions(const int32_t* at) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+}
+// Pairs of neighbours at eight positions: the first ones and the second ones.
+FLAMBEAU_INLINE void pairs(const float* x, const int32_t* at, __m256& first, __m256& second) {
+  auto two = [&](int i) {
+    const __m128 low = _mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(x + at[i])));
+    return _mm_loadh_pi(low, reinterpret_cast<const __m64*>(x + at[i + 1]));
+  };
+  const __m256 a = _mm256_set_m128(two(4), two(0)), b = _mm256_set_m128(two(6), two(2));
+  first = _mm256_shuffle_ps(a, b, 0x88);
+  second = _mm256_shuffle_ps(a, b, 0xdd);
+}
+// Eight outputs of four taps, when those are two pairs of neighbours inside.
+FLAMBEAU_INLINE bool by_pairs(const float* x, const Taps<float>& t, float* out, int64_t i) {
+  const int32_t* at = t.at + i;
+  const int64_t n = t.out;
+  const __m256i a = positions(at), c = positions(at + 2 * n), one = _mm256_set1_epi32(1);
+  const __m256i outside = _mm256_or_si256(
+      _mm256_or_si256(_mm256_xor_si256(_mm256_add_epi32(a, one), positions(at + n)),
+                      _mm256_xor_si256(_mm256_add_epi32(c, one), positions(at + 3 * n))),
+      _mm256_srai_epi32(_mm256_or_si256(a, c), 31));
+  if (!_mm256_testz_si256(outside, outside)) return false;
+  __m256 v[4], sum = _mm256_setzero_ps();
+  pairs(x, at, v[0], v[1]);
+  pairs(x, at + 2 * n, v[2], v[3]);
+  for (int k = 0; k < 4; k++)
+    sum = _mm256_add_ps(sum, _mm256_mul_ps(_mm256_loadu_ps(t.weight + k * n + i), v[k]));
+  _mm256_storeu_ps(out + i, sum);
+  return true;
+}
 template <bool Weighted>
 int64_t gather_floats(const float* x, const Taps<float>& t, float* out, int64_t i, int64_t end) {
   for (; i + 8 <= end; i += 8) {
+    if (Weighted && t.taps == 4 && by_pairs(x, t, out, i)) continue;
     __m256 sum = _mm256_setzero_ps();
     for (int64_t k = 0; k < t.taps; k++) {
       const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(t.at + k * t.out + i));
@@ -260,7 +292,39 @@ void means(const T* x, int64_t n, int64_t count, T by, T* out) {
 }
 
 template <class T>
-constexpr ResampleFns<T> functions{row<T>, blend<T>, divide<T>, multiply_add<T>, means<T>};
+void corners(const T* grid, int64_t count, int32_t width, int32_t height, bool align_corners,
+             int32_t* at, T* weight) {
+  int32_t base[2][kGridBlock];
+  T part[2][kGridBlock];
+  for (int d = 0; d < 2; d++) {
+    const T size = T(d ? height : width), last = size - 1;
+    for (int64_t i = 0; i < count; i++) {
+      const T x = grid[2 * i + d];
+      const T place = align_corners ? (x + 1) / 2 * last : ((x + 1) * size - 1) / 2;
+      // Those outside go to -2 or size, where no corner is inside.
+      const T low = place > T(-2) ? place : T(-2), near = low < size ? low : size;
+      const int32_t toward_zero = int32_t(near), whole = toward_zero - (near < T(toward_zero));
+      base[d][i] = whole;
+      part[d][i] = near - T(whole);
+    }
+  }
+  for (int32_t k = 0; k < 4; k++) {
+    const int32_t right = k & 1, below = k >> 1;
+    int32_t* places = at + k * count;
+    T* w = weight + k * count;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; i++) {
+      const int32_t x = base[0][i] + right, y = base[1][i] + below;
+      const bool inside = (x >= 0) & (x < width) & (y >= 0) & (y < height);
+      places[i] = inside ? y * width + x : -1;
+      w[i] = (below ? part[1][i] : 1 - part[1][i]) * (right ? part[0][i] : 1 - part[0][i]);
+    }
+  }
+}
+
+template <class T>
+constexpr ResampleFns<T> functions{row<T>,          blend<T>, divide<T>,
+                                   multiply_add<T>, means<T>, corners<T>};
 
 }  // namespace
 

@@ -18,6 +18,8 @@ struct Taps {
   int64_t low, high, phases, step;
 };
 
+constexpr int64_t kGridBlock = 256;
+
 template <class T>
 struct ResampleFns {
   void (*row)(const T* x, const Taps<T>& taps, T* out);
@@ -29,6 +31,9 @@ struct ResampleFns {
   void (*multiply_add)(T* sum, const T* a, const T* b, int64_t n);
   // out[c] = the sum of n elements, divided by `by`; `count` such runs one after the other
   void (*means)(const T* x, int64_t n, int64_t count, T by, T* out);
+  // The four corners around each of at most kGridBlock points of a grid (x, y), as taps.
+  void (*corners)(const T* grid, int64_t count, int32_t width, int32_t height, bool align_corners,
+                  int32_t* at, T* weight);
 };
 
 }  // namespace flambeau

@@ -186,7 +186,7 @@ Borders borders_of(const char* op, IntSpan sizes, IntSpan pad, int64_t mode) {
 Tensor _pad_from_inside(const Tensor& self, const Dims& pad, int64_t mode) {
   check_real_floating("_pad_from_inside", "self", self);
   const Borders b = borders_of("_pad_from_inside", self.sizes(), pad, mode);
-  return resampled(self, b.out, b.axes[0], b.axes[1], b.axes[2]);
+  return resampled(self, b.out, b.axes[0], b.axes[1], b.axes[2], mode != kCircular);
 }
 
 Tensor _pad_from_inside_backward(const Tensor& grad, const Dims& size, const Dims& pad,
