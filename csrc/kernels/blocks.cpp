@@ -3,7 +3,6 @@
 #include <cstring>
 #include <vector>
 
-#include "autograd/formulas.h"
 #include "kernels/checks.h"
 #include "kernels/index.h"
 #include "kernels/pointwise.h"
@@ -148,7 +147,10 @@ struct Bags {
         total(indices.numel()) {
     index = indices.data<int64_t>();
     start = offsets.data<int64_t>();
-    check_positions<Error>(indices, rows, "embedding_bag", false);
+    for (int64_t i = 0; i < total; i++)
+      check(index[i] >= 0 && index[i] < rows,
+            "embedding_bag: index out of range in self: got index ", index[i], " at element ", i,
+            ", but the table has ", rows, " rows");
     check(total == 0 || count > 0, "embedding_bag: no bag has the ", total, " indices");
     for (int64_t b = 0; b < count; b++)
       check(start[b] <= end(b) && (b || start[0] == 0), "embedding_bag: offsets must not decrease");
@@ -219,49 +221,4 @@ Tensor _sum_bags(const Tensor& weight, const Tensor& indices, const Tensor& offs
 
 }  // namespace kernels
 
-namespace formulas {
-using namespace ops;
-namespace {
-
-// The bag of each index, and how many indices count in it.
-std::pair<Tensor, Tensor> bag_numbers(const Tensor& indices, const Tensor& offsets,
-                                      int64_t padding_idx) {
-  Tensor index = kernels::as_positions(indices, "embedding_bag"),
-         start = kernels::as_positions(offsets, "embedding_bag");
-  Tensor bag = flambeau::empty(index.sizes(), DType::Int64),
-         counts = flambeau::empty(start.sizes(), DType::Int64);
-  const int64_t n = index.numel(), bags = start.numel();
-  for (int64_t b = 0; b < bags; b++) {
-    const int64_t end = b + 1 < bags ? start.data<int64_t>()[b + 1] : n;
-    int64_t count = 0;
-    for (int64_t i = start.data<int64_t>()[b]; i < end; i++) {
-      bag.data<int64_t>()[i] = b;
-      count += index.data<int64_t>()[i] != padding_idx;
-    }
-    counts.data<int64_t>()[b] = std::max<int64_t>(count, 1);
-  }
-  return {bag, counts};
-}
-
-}  // namespace
-
-Tensor bags_weight(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
-                   const OptTensor& samples, const Dims& sizes, bool mean, int64_t padding_idx,
-                   bool scale_grad_by_freq) {
-  auto [bag, counts] = bag_numbers(indices, offsets, padding_idx);
-  Tensor each = mean ? grad / unsqueeze(counts, 1) : grad;
-  each = index_select(each, 0, bag);
-  if (samples) each = each * unsqueeze(*samples, 1);
-  return embedding_backward(each, indices, sizes, padding_idx, scale_grad_by_freq);
-}
-
-Tensor bags_samples(const Tensor& grad, const Tensor& weight, const Tensor& indices,
-                    const Tensor& offsets, int64_t padding_idx) {
-  auto [bag, counts] = bag_numbers(indices, offsets, padding_idx);
-  Tensor rows = embedding(weight, indices, padding_idx, false, false);
-  Tensor out = sum_dim(rows * index_select(grad, 0, bag), Dims{1}, false, std::nullopt);
-  return padding_idx < 0 ? out : _where(eq(indices, padding_idx), 0, out);
-}
-
-}  // namespace formulas
 }  // namespace flambeau

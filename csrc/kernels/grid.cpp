@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "autograd/formulas.h"
 #include "kernels/checks.h"
 #include "kernels/pointwise.h"
 #include "kernels/resample.h"
@@ -327,52 +326,3 @@ Tensor _grid_slope(const Tensor& grad, const Tensor& input, const Tensor& grid, 
 }
 
 }  // namespace flambeau::kernels
-
-namespace flambeau::formulas {
-using namespace ops;
-namespace {
-
-Dims raised(const Dims& order, size_t d) {
-  Dims out = order;
-  out[d]++;
-  return out;
-}
-Tensor component(const Tensor& grad, size_t d) {
-  return unsqueeze(select(grad, -1, int64_t(d)), 1);
-}
-Tensor sum_of(const TensorList& parts) {
-  Tensor out = parts[0];
-  for (size_t i = 1; i < parts.size(); i++) out = out + parts[i];
-  return out;
-}
-
-}  // namespace
-
-Tensor slope_grad_output(const Tensor& grad, const Tensor& input, const Tensor& grid, int64_t mode,
-                         int64_t padding, bool align_corners, const Dims& order) {
-  TensorList parts;
-  for (size_t d = 0; d < order.size(); d++)
-    parts.push_back(component(grad, d) *
-                    _grid_sample(input, grid, mode, padding, align_corners, raised(order, d)));
-  return sum_of(parts);
-}
-Tensor slope_input(const Tensor& grad, const Tensor& grad_output, const Tensor& grid,
-                   const Dims& sizes, int64_t mode, int64_t padding, bool align_corners,
-                   const Dims& order) {
-  TensorList parts;
-  for (size_t d = 0; d < order.size(); d++)
-    parts.push_back(_grid_scatter(component(grad, d) * grad_output, grid, sizes, mode, padding,
-                                  align_corners, raised(order, d)));
-  return sum_of(parts);
-}
-Tensor slope_grid(const Tensor& grad, const Tensor& grad_output, const Tensor& input,
-                  const Tensor& grid, int64_t mode, int64_t padding, bool align_corners,
-                  const Dims& order) {
-  TensorList parts;
-  for (size_t d = 0; d < order.size(); d++)
-    parts.push_back(_grid_slope(component(grad, d) * grad_output, input, grid, mode, padding,
-                                align_corners, raised(order, d)));
-  return sum_of(parts);
-}
-
-}  // namespace flambeau::formulas

@@ -139,8 +139,8 @@ Axis border_axis(const char* op, int64_t n, int64_t left, int64_t right, int64_t
       op, ": cannot pad ", n, " elements by (", left, ", ", right, ")");
   const int64_t first = std::max<int64_t>(-left, 0),
                 kept = n - first - std::max<int64_t>(-right, 0);
-  check(mode != kCircular || (kept > 0 && left <= kept && right <= kept), op, ": cannot wrap ", n,
-        " elements by (", left, ", ", right, ")");
+  check(mode != kCircular || n + left + right == 0 || (kept > 0 && left <= kept && right <= kept),
+        op, ": cannot wrap ", n, " elements by (", left, ", ", right, ")");
   check(mode != kReflect || (left < n && right < n), op, ": cannot reflect ", n, " elements by (",
         left, ", ", right, ")");
   Axis axis(n, n + left + right, 1);
