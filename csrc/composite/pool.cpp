@@ -166,13 +166,12 @@ std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& self, const Dims&
 namespace formulas {
 using namespace ops;
 
-Tensor place_in_plane(const Tensor& grad, const Tensor& at, const Dims& sizes) {
-  int64_t n = sizes[0], c = sizes[1], plane = sizes[2] * sizes[3] * sizes[4];
-  int64_t outputs = grad.sizes()[2] * grad.sizes()[3] * grad.sizes()[4];
-  Tensor flat = zeros(Dims{n, c, plane}, grad.dtype(), grad.device());
+Tensor take_in_plane(const Tensor& t, const Tensor& at) {
+  const Dims& s = t.sizes();
   return reshape(
-      scatter_add(flat, 2, reshape(at, Dims{n, c, outputs}), reshape(grad, Dims{n, c, outputs})),
-      sizes);
+      gather(reshape(t, Dims{s[0], s[1], s[2] * s[3] * s[4]}), 2,
+             reshape(at, Dims{s[0], s[1], at.numel() / std::max<int64_t>(s[0] * s[1], 1)}), false),
+      at.sizes());
 }
 Tensor cut_to(const Tensor& t, const Dims& sizes) {
   Tensor out = t;

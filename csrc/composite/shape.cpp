@@ -349,8 +349,11 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
   check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
   check<NotImplementedError>(mode == "reflect" || mode == "replicate" || mode == "circular",
                              "Unrecognised padding mode ", mode);
-  // each dimension is a gather with the padded positions
+  // each dimension is a gather with the padded positions, of floating tensors in one kernel
   Tensor out = self;
+  bool by_kernel = self.is_floating() && pad.size() <= 6 && self.numel() > 0, pads = false;
+  for (int64_t amount : pad) by_kernel &= std::abs(amount) < (1 << 28);
+  for (int64_t n : self.sizes()) by_kernel &= n < (1 << 28);
   for (size_t i = 0; i < pad.size() / 2; i++) {
     int64_t left = pad[2 * i], right = pad[2 * i + 1], d = self.dim() - 1 - int64_t(i),
             n = self.sizes()[size_t(d)];
@@ -377,6 +380,8 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
           self.sizes());
     check(n + left + right > (mode == "circular" ? -1 : 0), "pad: the padded size of dimension ", d,
           " is not positive");
+    pads = true;
+    if (by_kernel) continue;
     Tensor index = flambeau::empty(Dims{n + left + right}, DType::Int64,
                                    self.is_meta() ? Device{DeviceType::Meta} : Device{});
     if (!index.is_meta()) {
@@ -394,6 +399,8 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
     }
     out = index_select(out, d, index);
   }
+  if (by_kernel && pads)
+    return _pad_from_inside(self, pad, mode == "reflect" ? 0 : mode == "replicate" ? 1 : 2);
   return out.is_same(self) ? clone(self, std::nullopt) : out;
 }
 

@@ -209,7 +209,7 @@ struct Tile {
     const Stream& o = it.operand[k];
     char* buffer = blocks.compute[k];
     const int64_t n = rows * cols;
-    if (col_step == 0 && row_step == 0) {  // one value for the whole tile
+    if (col_step == 0 && (rows == 1 || row_step == 0)) {  // one value for the whole tile
       if (o.convert) {
         const void* in[] = {p};
         o.convert(buffer, in, 1, nullptr);

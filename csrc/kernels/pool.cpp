@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "kernels/checks.h"
+#include "kernels/index.h"
 #include "kernels/pointwise.h"
 #include "kernels/pool.h"
 #include "kernels/pool_table.h"
+#include "kernels/resample.h"
 #include "kernels/targets.h"
 #include "ops/all.h"
 #include "runtime/parallel.h"
@@ -145,6 +147,20 @@ void max_plane(const T* in, const Plane& p, IntSpan dilation, W&& window, T* to,
 // Windows of one size on planes of float: a row of them at a time.
 struct RegularMax {
   const Dims &kernel, &stride, &padding, &dilation;
+  std::vector<int32_t> first;  // where the windows of a row start
+  bool empty_windows = false;
+
+  RegularMax(const Plane& p, const Dims& kernel, const Dims& stride, const Dims& padding,
+             const Dims& dilation)
+      : kernel(kernel), stride(stride), padding(padding), dilation(dilation) {
+    if (!fits(p)) return;
+    first.resize(size_t(p.out[2]));
+    for (int64_t i = 0; i < p.out[2]; i++) {
+      const Range x = (*this)(p, 2, i);
+      first[size_t(i)] = int32_t(x.begin);
+      empty_windows |= x.begin >= x.end;
+    }
+  }
   Range operator()(const Plane& p, int d, int64_t i) const {
     const size_t k = size_t(d);
     int64_t begin = i * stride[k] - padding[k],
@@ -163,13 +179,7 @@ struct RegularMax {
   }
   void plane(const float* in, const Plane& p, float* to, int64_t* where) const {
     const RowWindows row{p.out[2], stride[2], padding[2], dilation[2], kernel[2], p.in[2]};
-    std::vector<int32_t> first(size_t(row.count)), places(size_t(row.count));
-    bool empty_windows = false;
-    for (int64_t i = 0; i < row.count; i++) {
-      const Range x = (*this)(p, 2, i);
-      first[size_t(i)] = int32_t(x.begin);
-      empty_windows |= x.begin >= x.end;
-    }
+    std::vector<int32_t> places(first.size());
     if (empty_windows)
       return max_plane(
           in, p, dilation, [&](int d, int64_t i) { return (*this)(p, d, i); }, to, where);
@@ -222,7 +232,7 @@ std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, con
                                      const Dims& padding, const Dims& dilation, bool ceil_mode) {
   Plane p = plane_of("max_pool", self.sizes());
   pool_outputs("max_pool", p, kernel, stride, padding, dilation, ceil_mode);
-  const RegularMax windows{kernel, stride, padding, dilation};
+  const RegularMax windows(p, kernel, stride, padding, dilation);
   return max_over("max_pool", self, p, true, [&]<class T>(const T* in, T* to, int64_t* where) {
     if constexpr (std::is_same_v<T, float>)
       if (RegularMax::fits(p)) return windows.plane(in, p, to, where);
@@ -240,6 +250,37 @@ std::tuple<Tensor, Tensor> _adaptive_max_pool(const Tensor& self, const Dims& ou
             in, p, dilation, [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); }, to,
             where);
       });
+}
+
+Tensor _place_in_plane(const Tensor& grad, const Tensor& at, const Dims& size) {
+  const char* op = "max_pool_backward";
+  Plane p = plane_of(op, size);
+  check_rank(op, "grad_output", grad, 5, 5);
+  for (size_t d = 0; d < 3; d++) p.out[d] = grad.sizes()[d + 2];
+  check_shape(op, "grad_output", grad, out_sizes(size, p));
+  check_shape(op, "indices", at, grad.sizes());
+  check(at.dtype() == DType::Int64, op, ": expected indices of dtype int64, but got ", at.dtype());
+  Tensor out = flambeau::empty(size, grad.dtype(), grad.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const DType t = info(grad.dtype()).compute;
+  Tensor from = contiguous_of(cast_of(grad, t)), places = contiguous_of(at),
+         sums = flambeau::empty(size, t);
+  check_positions(places, p.in_size(), op, false);
+  visit_pool(t, op, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int64_t in = p.in_size(), n = p.out_size();
+    LongWork guard(out.numel() > (1 << 16));
+    parallel_for(p.count, std::max<int64_t>(1, 16384 / in), [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; c++) {
+        T* to = sums.data<T>() + c * in;
+        const T* v = from.data<T>() + c * n;
+        const int64_t* where = places.data<int64_t>() + c * n;
+        std::fill(to, to + in, T(0));
+        for (int64_t i = 0; i < n; i++) to[where[i]] = T(to[where[i]] + v[i]);
+      }
+    });
+  });
+  return cast_of(sums, grad.dtype());
 }
 
 namespace {
@@ -280,6 +321,65 @@ AvgWindow avg_window(IntSpan sizes, const Dims& kernel, const Dims& stride, cons
   return w;
 }
 
+// The windows of one dimension; none when a table of them would be large.
+template <class R>
+std::optional<Axis> window_axis(const Plane& p, int d, R&& range) {
+  int64_t taps = 1;
+  for (int64_t i = 0; i < p.out[d]; i++) {
+    const Range r = range(d, i);
+    taps = std::max(taps, r.end - r.begin);
+  }
+  if (p.in[d] > (1 << 22) || p.out[d] > (1 << 22) / taps) return {};
+  Axis axis(p.in[d], p.out[d], taps);
+  for (int64_t i = 0; i < p.out[d]; i++) {
+    const Range r = range(d, i);
+    for (int64_t k = 0; k < r.end - r.begin; k++) axis.set(i, k, r.begin + k, 1);
+  }
+  return axis;
+}
+
+// `average` of float and double: sums along one dimension after the other. False where it does not
+// apply.
+template <bool Forward, class T, class R, class S>
+bool average_by_axes(const T* from, T* to, const Plane& p, R&& range, S&& share) {
+  const auto& fns = resample_fns<T>();
+  const int64_t size = p.out_size();
+  const Range whole[3] = {range(0, 0), range(1, 0), range(2, 0)};
+  bool global = size == 1;
+  for (int d = 0; d < 3; d++) global &= whole[d].begin == 0 && whole[d].end == p.in[d];
+  if (global) {
+    const T n = T(share(0, 0, 0));
+    const int64_t in = p.in_size();
+    parallel_for(p.count, std::max<int64_t>(1, 16384 / in), [&](int64_t begin, int64_t end) {
+      if (Forward) return fns.means(from + begin * in, in, end - begin, n, to + begin);
+      for (int64_t c = begin; c < end; c++)
+        std::fill(to + c * in, to + (c + 1) * in, T(from[c] / n));
+    });
+    return true;
+  }
+  std::optional<Axis> axes[3];
+  for (int d = 0; d < 3; d++)
+    if (!(axes[d] = window_axis(p, d, range))) return false;
+  std::vector<T> counts(static_cast<size_t>(size));
+  int64_t o = 0;
+  for (int64_t z = 0; z < p.out[0]; z++)
+    for (int64_t y = 0; y < p.out[1]; y++)
+      for (int64_t x = 0; x < p.out[2]; x++, o++) {
+        const T n = T(share(z, y, x));
+        counts[size_t(o)] = n != T(0) ? n : T(1);  // an empty window's sum is 0
+      }
+  if (Forward) {
+    resample(from, to, p.count, *axes[0], *axes[1], *axes[2]);
+    each_plane(p, [&](int64_t c) { fns.divide(to + c * size, counts.data(), size); });
+  } else {
+    std::vector<T> parts(from, from + p.count * size);
+    each_plane(p, [&](int64_t c) { fns.divide(parts.data() + c * size, counts.data(), size); });
+    resample(parts.data(), to, p.count, axes[0]->transposed(), axes[1]->transposed(),
+             axes[2]->transposed());
+  }
+  return true;
+}
+
 // Sums windows (Forward) or spreads gradients over them; `range(d, i)` and `share(z, y, x)`
 // describe the windows.
 template <bool Forward, class R, class S>
@@ -295,6 +395,9 @@ Tensor average(const char* op, const Tensor& source, const Plane& p, IntSpan res
     using T = typename decltype(tag)::type;
     T *in_data = Forward ? a.data<T>() : b.data<T>(),
       *out_data = Forward ? b.data<T>() : a.data<T>();
+    if constexpr (std::is_floating_point_v<T>)
+      if (p.out_size() > 0 && average_by_axes<Forward>(a.data<T>(), b.data<T>(), p, range, share))
+        return;
     if (!Forward) std::fill(in_data, in_data + b.numel(), T(0));
     each_plane(p, [&](int64_t c) {
       T *in = in_data + c * p.in_size(), *to = out_data + c * p.out_size();

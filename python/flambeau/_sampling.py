@@ -1,11 +1,6 @@
-"""Sampling images on a grid: ``grid_sampler_2d``, ``grid_sampler_3d`` and the affine grid.
-
-Compositions of differentiable operators, so that derivatives of all orders follow.
-"""
+"""Sampling images on a grid: ``grid_sampler_2d``, ``grid_sampler_3d`` and the affine grid."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ._C import ops
 
@@ -51,13 +46,10 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     tensor([[[[1.]]]])
     """
     _check(input, grid, interpolation_mode, padding_mode)
-    if input.dtype.itemsize < 4:  # positions need more digits than these dtypes have
-        wide = ops.empty(0).float().dtype
-        out = _sample(
-            input.to(wide), grid.to(wide), interpolation_mode, padding_mode, align_corners
-        )
-        return out.to(input.dtype)
-    return _sample(input, grid, interpolation_mode, padding_mode, align_corners)
+    n = input.dim() - 2
+    return ops._grid_sample(
+        input, grid, interpolation_mode, padding_mode, bool(align_corners), [0] * n
+    )
 
 
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
@@ -118,93 +110,8 @@ def _check(input, grid, mode, padding):
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
 
 
-def _sample(input, grid, interpolation_mode, padding_mode, align_corners):
-    mode, padding = SAMPLING_MODES[interpolation_mode], PADDING_MODES[padding_mode]
-    n = input.dim() - 2
-    positions = []
-    for d in range(n):
-        coordinate = grid[..., n - 1 - d]
-        size = input.shape[2 + d]
-        if align_corners:
-            at = (coordinate + 1) / 2 * (size - 1)
-        else:
-            at = ((coordinate + 1) * size - 1) / 2
-        if mode != "bicubic":
-            at = _inside(at, size, padding, align_corners)
-        positions.append(at)
-    sampler = _Sampler(input, padding, align_corners)
-    if mode == "nearest":
-        return sampler.value([p.round() for p in positions])
-    bases = [p.floor() for p in positions]
-    if mode == "bilinear":
-        options = [
-            [(base, 1 - (p - base)), (base + 1, p - base)] for p, base in zip(positions, bases)
-        ]
-    else:
-        options = [_cubic_options(p - base, base) for p, base in zip(positions, bases)]
-    return sampler.weighted(options)
-
-
 def cubic_weight(x, a=-0.75):
     """Keys' kernel at distances x >= 0."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return ops.where(x <= 1, near, ops.where(x < 2, far, ops.zeros_like(x)))
-
-
-def _cubic_options(t, base):
-    weights = (cubic_weight(t + 1), cubic_weight(t), cubic_weight(1 - t), cubic_weight(2 - t))
-    return [(base + k, w) for k, w in zip((-1, 0, 1, 2), weights)]
-
-
-def _inside(at, size, padding_mode, align_corners):
-    """Positions moved into the image as padding_mode says."""
-    if padding_mode == "zeros":
-        return at
-    if padding_mode == "reflection":
-        low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
-        if span <= 0:
-            return at * 0
-        distance = (at - low).abs()
-        turns = (distance / span).floor()
-        rest = distance - turns * span
-        at = ops.where(turns % 2 == 0, rest + low, span - rest + low)
-    return at.clamp(0, size - 1)
-
-
-class _Sampler:
-    """Values of an image at integer positions, zero outside."""
-
-    def __init__(self, input, padding_mode, align_corners):
-        self.sizes = input.shape[2:]
-        self.flat = input.reshape(*input.shape[:2], -1)
-        self.padding_mode, self.align_corners = padding_mode, align_corners
-
-    def value(self, at):
-        index: Any = None
-        valid: Any = None
-        for position, size in zip(at, self.sizes):
-            position = _inside(position, size, self.padding_mode, self.align_corners)
-            good = (position >= 0) & (position <= size - 1)
-            step = position.detach().clamp(0, size - 1).nan_to_num(0.0).long()
-            index = step if index is None else index * size + step
-            valid = good if valid is None else valid & good
-        n, c = self.flat.shape[:2]
-        points = index.reshape(n, 1, -1).expand(n, c, -1)
-        values = self.flat.gather(2, points).reshape(n, c, *index.shape[1:])
-        return values.masked_fill(~valid.unsqueeze(1), 0)
-
-    def weighted(self, options):
-        """The sum over all combinations of one (position, weight) a dimension."""
-        combinations: list[tuple[tuple, Any]] = [((), None)]
-        for row in options:
-            combinations = [
-                ((*at, p), w if weight is None else weight * w)
-                for at, weight in combinations
-                for p, w in row
-            ]
-        out = None
-        for at, weight in combinations:
-            part = self.value(at) * weight.unsqueeze(1)
-            out = part if out is None else out + part
-        return out

@@ -9,7 +9,14 @@ from .table import composite, native, op
 op(
     "_max_pool(Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode) -> (Tensor output, Tensor indices)",
     kernel=native,
-    grad={"self": "place_in_plane(grads[0], results[1], self.shape)"},
+    grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
+    forms="",
+    tags="internal",
+)
+op(
+    "_place_in_plane(Tensor grad_output, Tensor indices, int[] size) -> Tensor",
+    kernel=native,
+    grad={"grad_output": "take_in_plane(grad, indices)"},
     forms="",
     tags="internal",
 )
@@ -48,7 +55,7 @@ op(
 op(
     "_adaptive_max_pool(Tensor self, int[3] output_size) -> (Tensor output, Tensor indices)",
     kernel=native,
-    grad={"self": "place_in_plane(grads[0], results[1], self.shape)"},
+    grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
     forms="",
     tags="internal",
 )
@@ -104,7 +111,7 @@ for _n in (1, 2, 3):
 op(
     "_fractional_max_pool(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor output, Tensor indices)",
     kernel=native,
-    grad={"self": "place_in_plane(grads[0], results[1], self.shape)"},
+    grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
     forms="",
     tags="internal",
 )

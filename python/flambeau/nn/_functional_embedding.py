@@ -149,6 +149,20 @@ def bags_of_rows(
     return sums, bag_of, counts, None
 
 
+def _sum_bags(
+    weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, last, padding
+):
+    _check_offsets(indices, offsets, last)
+    if last:
+        indices = indices[: int(offsets[-1])]
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights[: indices.numel()]
+        offsets = offsets[:-1]
+    return ops._sum_bags(
+        weight, indices, offsets, per_sample_weights, mode == "mean", padding, scale_grad_by_freq
+    )
+
+
 def _max_of_bags(rows, kept, bag_of, starts, bags):
     """The maxima and the rows they come from; zeros for bags in which nothing counts."""
     if rows.shape[0] == 0:
@@ -203,6 +217,17 @@ def embedding_bag(
     padding = _padding_index(padding_idx, weight.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
+    if mode != "max":
+        return _sum_bags(
+            weight,
+            input,
+            offsets,
+            scale_grad_by_freq,
+            mode,
+            per_sample_weights,
+            include_last_offset,
+            padding,
+        )
     return bags_of_rows(
         weight,
         input,

@@ -128,6 +128,9 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
             f"dilation={dilation}, padding={padding}, calculated shape of the array of sliding "
             f"blocks as ({counts[0]}, {counts[1]}), but its components must be at least one."
         )
+    if x.dtype.is_floating_point:
+        x = ops._im2col(x, kernel, dilation, padding, stride)
+        return x if input.dim() == 4 else x.squeeze(0)
     if any(padding):
         x = ops.pad(x, [padding[1], padding[1], padding[0], padding[0]], "constant", 0)
     for d in range(2):
@@ -165,13 +168,16 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
             f"the calculated number of sliding blocks {counts[0]} * {counts[1]} = "
             f"{counts[0] * counts[1]}, but got input.size(2)={columns}."
         )
+    c = rows // block
+    if x.dtype.is_floating_point:
+        x = ops._col2im(x, [n, c, *size], kernel, dilation, padding, stride)
+        return x if input.dim() == 3 else x.squeeze(0)
     padded = [size[d] + 2 * padding[d] for d in range(2)]
     starts = [ops.arange(counts[d]) * stride[d] for d in range(2)]
     offsets = [ops.arange(kernel[d]) * dilation[d] for d in range(2)]
     y = offsets[0].reshape(-1, 1, 1, 1) + starts[0].reshape(1, 1, -1, 1)
     z = offsets[1].reshape(1, -1, 1, 1) + starts[1].reshape(1, 1, 1, -1)
     index = (y * padded[1] + z).reshape(-1)
-    c = rows // block
     out = x.new_zeros((n, c, padded[0] * padded[1]))
     out = out.index_add(2, index, x.reshape(n, c, block * columns)).reshape(n, c, *padded)
     out = out[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
@@ -227,12 +233,46 @@ def interpolate(
         )
     if mode == "area":
         return getattr(ops, f"adaptive_avg_pool{spatial}d")(input, size)
+    if input.dtype.is_floating_point:
+        return _resize_by_kernel(input, size, scales, mode, align_corners, antialias)
     # Each dimension on its own: one interpolation is the product of them. Rounded once, at the end.
     out = input if input.dtype.itemsize >= 4 or mode.startswith("nearest") else input.float()
     for d in range(spatial):
         scale = _scale(input.shape[2 + d], size[d], scales[d], align_corners)
         out = _resize(out, 2 + d, size[d], scale, mode, bool(align_corners), antialias)
     return out.to(input.dtype) if out is not input else input.clone()
+
+
+def _resize_by_kernel(input, size, scales, mode, align_corners, antialias):
+    old = input.shape[2:]
+    _check_sizes(old, size)
+    steps = [_scale(*each, align_corners) for each in zip(old, size, scales)]
+    added = 3 - len(size)
+    x = input
+    for _ in range(added):
+        x = x.unsqueeze(2)
+    number = ("nearest", "nearest-exact").index(mode) if mode.startswith("nearest") else 2
+    out = ops._resize(
+        x,
+        [1] * added + size,
+        *[1.0] * added,
+        *steps,
+        3 if mode == "bicubic" else number,
+        bool(align_corners),
+        antialias,
+    )
+    for _ in range(added):
+        out = out.squeeze(2)
+    return out
+
+
+def _check_sizes(old, new):
+    for a, b in zip(old, new):
+        if a < 1 or b < 1:
+            raise RuntimeError(
+                f"Input and output sizes should be greater than 0, but got input size {a} and "
+                f"output size {b}"
+            )
 
 
 def _target_size(input, size, scale_factor, recompute):
@@ -285,11 +325,7 @@ def _positions(count, scale, align_corners, dtype):
 
 def _resize(x, dim, new, scale, mode, align_corners, antialias):
     old = x.shape[dim]
-    if new < 1 or old < 1:
-        raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input size {old} and "
-            f"output size {new}"
-        )
+    _check_sizes([old], [new])
     double = ops.empty(0).double().dtype
     if mode in ("nearest", "nearest-exact"):
         shift = 0.5 if mode == "nearest-exact" else 0.0
