@@ -72,3 +72,12 @@ def test_errors():
         F.avg_pool2d(x, 2, divisor_override=0)
     with pytest.raises(RuntimeError, match="input tensor, but got"):
         F.max_pool2d(flambeau.ones(4), 2)
+
+
+@pytest.mark.parametrize("pool", ["max_pool2d", "avg_pool2d"])
+def test_windows_larger_than_the_input_are_refused(pool):
+    for ceil_mode in (False, True):
+        with pytest.raises(RuntimeError, match="Output size is too small"):
+            getattr(flambeau.nn.functional, pool)(
+                flambeau.ones(1, 1, 1, 4), 3, 2, ceil_mode=ceil_mode
+            )
