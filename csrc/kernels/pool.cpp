@@ -26,8 +26,7 @@ FLAMBEAU_DECLARE(avx512)
 
 int64_t pooled_size(int64_t n, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                     bool ceil_mode) {
-  const int64_t span =
-      n + 2 * padding - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
+  const int64_t span = n + 2 * padding - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
   int64_t out = (span >= 0 ? span : span - stride + 1) / stride + 1;  // rounded down
   // the last window must start inside the input or its left padding
   if (ceil_mode && (out - 1) * stride >= n + padding) out--;

@@ -251,12 +251,14 @@ def _resize_by_kernel(input, size, scales, mode, align_corners, antialias):
     x = input
     for _ in range(added):
         x = x.unsqueeze(2)
+    scale_d, scale_h, scale_w = [1.0] * added + steps
     number = ("nearest", "nearest-exact").index(mode) if mode.startswith("nearest") else 2
     out = ops._resize(
         x,
         [1] * added + size,
-        *[1.0] * added,
-        *steps,
+        scale_d,
+        scale_h,
+        scale_w,
         3 if mode == "bicubic" else number,
         bool(align_corners),
         antialias,
