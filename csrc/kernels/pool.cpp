@@ -341,6 +341,7 @@ std::optional<Axis> window_axis(const Plane& p, int d, R&& range) {
 // apply.
 template <bool Forward, class T, class R, class S>
 bool average_by_axes(const T* from, T* to, const Plane& p, R&& range, S&& share) {
+  if (p.in_size() == 0) return false;
   const auto& fns = resample_fns<T>();
   const int64_t size = p.out_size();
   const Range whole[3] = {range(0, 0), range(1, 0), range(2, 0)};

@@ -81,3 +81,12 @@ def test_windows_larger_than_the_input_are_refused(pool):
             getattr(flambeau.nn.functional, pool)(
                 flambeau.ones(1, 1, 1, 4), 3, 2, ceil_mode=ceil_mode
             )
+
+
+@pytest.mark.parametrize("dtype", [flambeau.float32, flambeau.bfloat16, flambeau.float64])
+def test_planes_without_elements(dtype):
+    """Public functions refuse them; the operator beneath must not divide by their size."""
+    x = flambeau.ones(2, 4, 0, 2, 4, dtype=dtype)
+    y = flambeau._C.ops._adaptive_avg_pool(x, [1, 1, 1])
+    assert y.shape == (2, 4, 1, 1, 1) and y.tolist() == [[[[[0.0]]]] * 4] * 2
+    assert flambeau._C.ops._adaptive_avg_pool(x, [1, 2, 2]).sum().item() == 0.0
