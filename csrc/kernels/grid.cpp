@@ -78,7 +78,7 @@ void bring_inside(T& at, T& slope, int64_t size, const Sampling& s) {
     at = odd ? span - rest + low : rest + low;
     if (odd) slope = -slope;
   }
-  if (at <= 0) {
+  if (!(at > 0)) {  // NaN as well
     at = T(0);
     slope = T(0);
   } else if (at >= T(size - 1)) {

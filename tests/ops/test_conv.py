@@ -123,9 +123,10 @@ def wide(case, threads):
 @pytest.mark.parametrize("case", WIDE_CASES)
 def test_wide_values_and_threads(case):
     single, double = wide(case, 1)
+    winograd = len(case) == 5 and case[2] == case[4] == 1
+    tolerance = 2e-5 if winograd else 2e-6  # F(4x4, 3x3) loses about a decimal of float32
     for got, expected in zip(single, double, strict=True):
-        # F(4x4, 3x3) loses about a decimal of float32
-        np.testing.assert_allclose(got, expected, rtol=0, atol=2e-5 * np.abs(expected).max())
+        np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance * np.abs(expected).max())
     for one, two in zip(single, wide(case, 2)[0], strict=True):
         assert one.tobytes() == two.tobytes()
 

@@ -210,3 +210,14 @@ def test_bags(mode):
 
     assert gradcheck(bags, leaves, fast_mode=True)
     assert gradgradcheck(bags, leaves, fast_mode=True)
+
+
+@pytest.mark.parametrize("value, border", [("nan", 0.0), ("inf", 15.0), ("-inf", 0.0)])
+def test_grid_positions_that_are_not_finite(value, border):
+    """PyTorch 2.13's: clipping brings NaN to 0, and a reflected infinity too."""
+    x = flambeau.arange(16.0).reshape(1, 1, 4, 4)
+    grid = flambeau.full((1, 1, 1, 2), float(value))
+    for mode in ("bilinear", "nearest"):
+        for padding, expected in (("border", border), ("reflection", 0.0)):
+            got = flambeau.nn.functional.grid_sample(x, grid, mode, padding, False)
+            assert got.item() == expected
