@@ -8,6 +8,7 @@
 
 #include "kernels/fft_table.h"
 #include "simd/target.h"
+#include "simd/vector.h"
 
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
@@ -20,18 +21,6 @@ void fft_columns_double(const FftColumns& plan, const FftMatrix& in, const FftMa
 
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kBytes)));
-};
 template <class T>
 constexpr int kLanes = kBytes / int(sizeof(T));
 
@@ -43,17 +32,6 @@ FLAMBEAU_INLINE void each(F&& f) {
 }
 
 // ---- reading and writing ------------------------------------------------------------------------
-
-template <class V, class T>
-FLAMBEAU_INLINE V load(const T* p) {
-  V v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class V, class T>
-FLAMBEAU_INLINE void store(T* p, V v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
 
 // Element N * odd + 2k + odd of the concatenation, and its inverse.
 template <int odd, class V, int... k>

@@ -7,6 +7,7 @@
 
 #include "kernels/tile_matrix.h"
 #include "simd/loops.h"
+#include "simd/vector.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -16,18 +17,6 @@ namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kBytes)));
-};
 using VF = VectorOf<float>::type;
 using VD = VectorOf<double>::type;
 
@@ -37,17 +26,6 @@ constexpr int kWide = kBytes / int(sizeof(T));
 template <class T>
 constexpr int kCols = 2 * kWide<T>;
 constexpr int kRows = 6;  // of a tile
-
-template <class V, class T>
-FLAMBEAU_INLINE V load(const T* p) {
-  V v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class V, class T>
-FLAMBEAU_INLINE void store(T* p, V v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
 
 #if defined(__AVX512F__)
 FLAMBEAU_INLINE VF mad_vector(VF a, VF b, VF c) { return (VF)_mm512_fmadd_ps(a, b, c); }
