@@ -1,6 +1,7 @@
 // What only the expressions of _ops/activation.py call.
 #pragma once
 #include "simd/vmath.h"
+#include "simd/vmath_normal.h"
 
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
@@ -30,16 +31,13 @@ FLAMBEAU_INLINE float gelu_exact(float x) {
   const NormalParts n = normal_parts(x);
   return fma(-n.size, n.tail, x < 0.0f ? x * 0.0f : x);
 }
-FLAMBEAU_INLINE double gelu_exact(double x) {
-  return x * 0.5 * (1.0 + erf(x * 0.70710678118654752440));
-}
+FLAMBEAU_INLINE double gelu_exact(double x) { return x * ndtr(x); }
 FLAMBEAU_INLINE float gelu_slope(float x) {
   const NormalParts n = normal_parts(x);
   return (x < 0.0f ? n.tail : 1.0f - n.tail) + x * n.bell * 0.398942280401432677940f;
 }
 FLAMBEAU_INLINE double gelu_slope(double x) {
-  return 0.5 * (1.0 + erf(x * 0.70710678118654752440)) +
-         x * exp(x * x * -0.5) * 0.39894228040143267794;
+  return ndtr(x) + x * exp_of_square(x, -0.5) * 0.398942280401432677940;
 }
 
 }  // namespace FLAMBEAU_TARGET_NS

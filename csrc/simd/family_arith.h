@@ -17,6 +17,15 @@ FLAMBEAU_INLINE Complex<T> normalized_sinc(Complex<T> z) {
   Complex<T> angle = z * T(3.14159265358979323846);
   return z == Complex<T>(0) ? Complex<T>(1) : sin(angle) / angle;
 }
+// log(x/(1 − x)), with what the rounding of the quotient loses: near ½ that is all of the
+// logarithm.
+template <Floating T>
+FLAMBEAU_INLINE T logit(T x) {
+  const T rest = T(1) - x, quotient = x / rest;
+  const T lost = fma(-quotient, rest, x) - quotient * ((T(1) - rest) - x);
+  const T r = log(quotient);
+  return isinf(r) ? r : r + lost / x;
+}
 // By a real number part by part: a product of complex numbers would make NaN of infinity times 0.
 template <class T>
 FLAMBEAU_INLINE T scaled(T x, T alpha) {

@@ -45,11 +45,9 @@ FLAMBEAU_FLOAT T mish(T x) {
   T w = n * (n + T(2));
   return x * (w / (w + T(2)));
 }
-FLAMBEAU_FLOAT T normal_pdf(T x) { return T(0.398942280401432677940) * exp(T(-0.5) * x * x); }
-FLAMBEAU_FLOAT T gelu(T x) { return x * normal_cdf(x); }
 // x·(1 + tanh(u))/2 = x·sigmoid(2u)
 FLAMBEAU_FLOAT T gelu_tanh(T x) {
-  T u = x * (T(1.59576912160573071176) + T(0.0713548162726) * x * x);
+  T u = x * (T(1.59576912160573071176) + T(0.0713548162726002488) * x * x);
   return x * sigmoid(u);
 }
 

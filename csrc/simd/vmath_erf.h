@@ -54,11 +54,5 @@ FLAMBEAU_INLINE double erf(double x) {
 }
 FLAMBEAU_INLINE double erfc(double x) { return __builtin_erfc(x); }
 
-// Φ(x) = erfc(−x/√2)/2 keeps the relative accuracy of the left tail.
-FLAMBEAU_INLINE float normal_cdf(float x) {
-  return float(0.5 * erfc_fd(double(x) * -0.707106781186547524401));
-}
-FLAMBEAU_INLINE double normal_cdf(double x) { return 0.5 * erfc(x * -0.707106781186547524401); }
-
 }  // namespace FLAMBEAU_TARGET_NS
 }  // namespace flambeau

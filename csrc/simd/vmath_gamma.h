@@ -7,10 +7,11 @@
 namespace flambeau {
 namespace FLAMBEAU_TARGET_NS {
 
-// Σ (q + k)^-s, s > 1, q > 0: terms up to q + k = 10 or s/2, then Euler & Maclaurin's formula.
+// Σ (q + k)^-s, s > 1, q > 0: terms up to q + k = 1.2·(s + 8), then Euler & Maclaurin's formula:
+// from there on each of its terms is at most a fortieth of the one before, down to rounding.
 FLAMBEAU_INLINE double zeta_positive(double s, double q) {
   double sum = 0, a = q, term = pow(a, -s);
-  const double limit = s > 20 ? 0.5 * s : 10;
+  const double limit = 1.2 * (s + 8);
   while (a < limit) {
     sum += term;
     a += 1;

@@ -164,7 +164,7 @@ op(
 )
 op(
     "_gelu_tanh(Tensor self) -> Tensor",
-    kernel=pointwise("x * 0.5 * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)))"),
+    kernel=pointwise("gelu_tanh(x)"),
     node="GeluBackward0",
     on="f",
     grad={"self": "gelu_tanh_backward(grad, self)"},

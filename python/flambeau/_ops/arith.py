@@ -722,7 +722,7 @@ op(
 )
 op(
     "_logit(Tensor self) -> Tensor",
-    kernel=pointwise("log(x / (1 - x))"),
+    kernel=pointwise("logit(x)"),
     dtype="float",
     on="f",
     grad={"self": "logit_grad(grad, self)"},
