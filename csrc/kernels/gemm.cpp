@@ -132,9 +132,9 @@ void gemm_float(int64_t m, int64_t n, int64_t k, MatrixArg a, MatrixArg b, T* c,
     return;
   }
   // Pieces of the longer side, their bounds a function of the shape alone. Each prepares the
-  // shorter side for itself, which 256 rows make up for; more of them wait less for a late thread.
+  // shorter side for itself, which 512 rows make up for; more of them wait less for a late thread.
   LongWork work(flops > 1e7);
-  const int64_t pieces = flops > 4e7 ? (std::max(m, n) >= 2048 ? 8 : 4) : 2;
+  const int64_t pieces = flops > 4e7 ? (std::max(m, n) >= 4096 ? 8 : 4) : 2;
   if (n >= m) {
     parallel_for(n, std::max<int64_t>((n + pieces - 1) / pieces, 16),
                  [&](int64_t begin, int64_t end) {
