@@ -65,11 +65,14 @@ void unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const 
     fns.gather(in.data<float>(), g.in_channels, height * width, taps.data(), int64_t(taps.size()),
                at, to);
   };
-  // Outputs [first, first + rows) of a panel, from the numbers at `from`, in rows b_row apart.
+  // Sums over the numbers [begin, end) of outputs [first, first + rows) of a panel.
   auto multiply = [&](int64_t panel, const float* from, int64_t b_row, int64_t first, int64_t rows,
-                      float* block) {
-    fns.product(rows, columns, k, w.data<float>() + first * k, kPanelRows * k, k, 1, from, b_row,
-                block, columns);
+                      int64_t begin, int64_t end, float* block, int64_t c_row) {
+    fns.product(rows, std::min(columns, pixels - panel * columns), end - begin,
+                w.data<float>() + first * k + begin, kPanelRows * k, k, 1, from + begin * b_row,
+                b_row, block, c_row, begin > 0);
+  };
+  auto write = [&](int64_t panel, int64_t first, int64_t rows, const float* block, int64_t c_row) {
     for (int64_t l = 0; l < std::min(columns, pixels - panel * columns);) {
       const int64_t pixel = panel * columns + l, image = pixel / g.out_size(),
                     at = pixel % g.out_size(),
@@ -77,7 +80,7 @@ void unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const 
       for (int64_t r = 0; r < rows; r++) {
         const float b = bias ? bias->data<float>()[first + r] : 0.f;
         float* to = y.data<float>() + (image * g.out_channels + first + r) * g.out_size() + at;
-        for (int64_t i = 0; i < run; i++) to[i] = block[r * columns + l + i] + b;
+        for (int64_t i = 0; i < run; i++) to[i] = block[r * c_row + l + i] + b;
       }
       l += run;
     }
@@ -90,14 +93,21 @@ void unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const 
                  [&](int64_t begin, int64_t end) {
                    for (int64_t p = begin; p < end; p++) unfold(p, numbers(p));
                  });
-    parallel_for((g.out_channels + kPanelRows - 1) / kPanelRows, 1,
-                 [&](int64_t begin, int64_t end) {
-                   float block[kPanelRows * kMaxPanelColumns];
-                   for (int64_t item = begin; item < end; item++)
-                     for (int64_t p = 0; p < panels; p++)
-                       multiply(p, numbers(p), columns, item * kPanelRows,
-                                std::min(kPanelRows, g.out_channels - item * kPanelRows), block);
-                 });
+    // Few numbers at a time: what all panels have of them stays in the second-level cache.
+    constexpr int64_t kOutputs = 4 * kPanelRows, kDepth = 256;
+    const int64_t c_row = panels * columns;
+    parallel_for((g.out_channels + kOutputs - 1) / kOutputs, 1, [&](int64_t begin, int64_t end) {
+      const Tensor block = empty(Dims{kOutputs, c_row}, DType::Float32);
+      for (int64_t item = begin; item < end; item++) {
+        const int64_t first = item * kOutputs, rows = std::min(kOutputs, g.out_channels - first);
+        for (int64_t at = 0; at < k; at += kDepth)
+          for (int64_t p = 0; p < panels; p++)
+            multiply(p, numbers(p), columns, first, rows, at, std::min(k, at + kDepth),
+                     block.data<float>() + p * columns, c_row);
+        for (int64_t p = 0; p < panels; p++)
+          write(p, first, rows, block.data<float>() + p * columns, c_row);
+      }
+    });
     return;
   }
   // each thread takes some pixels
@@ -115,7 +125,8 @@ void unfold_conv(const ConvGeometry& g, const Tensor& x, const Tensor& w, const 
       } else {
         unfold(p, numbers.data<float>());
       }
-      multiply(p, from, b_row, 0, g.out_channels, block.data<float>());
+      multiply(p, from, b_row, 0, g.out_channels, 0, k, block.data<float>(), columns);
+      write(p, 0, g.out_channels, block.data<float>(), columns);
     }
   });
 }

@@ -148,7 +148,7 @@ void multiply(const Problem& p, const Filters& u, const Numbers& v, int64_t tile
   for (int64_t i = 0; i < kNumbers; i++)
     p.panel.product(m.channels, tiles, v.channels, u.number(i), kPanelRows * u.inputs,
                     u.by_columns ? 1 : u.inputs, u.by_columns ? kPanelRows : 1, v.number(i), v.row,
-                    m.number(i), m.row);
+                    m.number(i), m.row, false);
 }
 
 // Few tiles: all of them transformed first, then each thread takes some outputs, whose transformed

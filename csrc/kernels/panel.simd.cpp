@@ -1,4 +1,4 @@
-// Products of panels by tiles of six rows and two vectors.
+// Products of panels by tiles of six rows and two vectors, one where few columns are left.
 #include "kernels/panel_table.h"
 #include "kernels/tile.h"
 
@@ -9,21 +9,28 @@ namespace {
 constexpr int64_t kColumns = kCols<float>;
 
 void product(int64_t m, int64_t n, int64_t k, const float* a, int64_t a_panel, int64_t a_row,
-             int64_t a_col, const float* b, int64_t b_row, float* c, int64_t c_row) {
+             int64_t a_col, const float* b, int64_t b_row, float* c, int64_t c_row,
+             bool accumulate) {
   static_assert(kPanelRows % kRows == 0);
   constexpr int64_t kDepth = 256;  // rows of b in a tile: half of a first-level cache
   for (int64_t p = 0; p < k; p += kDepth)
     for (int64_t j = 0; j < n; j += kColumns) {
-      auto rows = [&](auto count, int64_t i) {
-        tile<decltype(count)::value, float>(
+      auto rows = [&](auto count, auto vectors, int64_t i) {
+        tile<decltype(count)::value, float, decltype(vectors)::value>(
             p + kDepth < k ? kDepth : k - p,
             a + i / kPanelRows * a_panel + i % kPanelRows * a_row + p * a_col, a_row, a_col,
-            b + p * b_row + j, b_row, c + i * c_row + j, c_row, p > 0);
+            b + p * b_row + j, b_row, c + i * c_row + j, c_row, p > 0 || accumulate);
       };
-      int64_t i = 0;
-      for (; i + kRows <= m; i += kRows) rows(std::integral_constant<int, kRows>(), i);
-      for (; i + 2 <= m; i += 2) rows(std::integral_constant<int, 2>(), i);
-      if (i < m) rows(std::integral_constant<int, 1>(), i);
+      auto strip = [&](auto vectors) {
+        int64_t i = 0;
+        for (; i + kRows <= m; i += kRows) rows(std::integral_constant<int, kRows>(), vectors, i);
+        for (; i + 2 <= m; i += 2) rows(std::integral_constant<int, 2>(), vectors, i);
+        if (i < m) rows(std::integral_constant<int, 1>(), vectors, i);
+      };
+      if (n - j <= kWide<float>)
+        strip(std::integral_constant<int, 1>());
+      else
+        strip(std::integral_constant<int, 2>());
     }
 }
 

@@ -50,31 +50,32 @@ struct Panels {
   int64_t strip, row;
 };
 
-// c (+)= a · b for M rows and one strip of columns.
-template <int M, class T>
+// c (+)= a · b for M rows and one strip of columns, or its first vector alone.
+template <int M, class T, int Vectors = 2>
 FLAMBEAU_INLINE void tile(int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b,
                           int64_t b_row, T* c, int64_t c_row, bool accumulate) {
   using V = typename VectorOf<T>::type;
-  V acc[M][2];
+  V acc[M][Vectors];
 #pragma GCC unroll 8
-  for (int r = 0; r < M; r++) {
-    acc[r][0] = accumulate ? load<V>(c + r * c_row) : V{};
-    acc[r][1] = accumulate ? load<V>(c + r * c_row + kWide<T>) : V{};
-  }
+  for (int r = 0; r < M; r++)
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; v++)
+      acc[r][v] = accumulate ? load<V>(c + r * c_row + v * kWide<T>) : V{};
   for (int64_t i = 0; i < k; i++, a += a_col, b += b_row) {
-    const V x = load<V>(b), y = load<V>(b + kWide<T>);
+    V x[Vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; v++) x[v] = load<V>(b + v * kWide<T>);
 #pragma GCC unroll 8
     for (int r = 0; r < M; r++) {
       const V s = a[r * a_row] - V{};
-      acc[r][0] = mad_vector(s, x, acc[r][0]);
-      acc[r][1] = mad_vector(s, y, acc[r][1]);
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; v++) acc[r][v] = mad_vector(s, x[v], acc[r][v]);
     }
   }
 #pragma GCC unroll 8
-  for (int r = 0; r < M; r++) {
-    store(c + r * c_row, acc[r][0]);
-    store(c + r * c_row + kWide<T>, acc[r][1]);
-  }
+  for (int r = 0; r < M; r++)
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; v++) store(c + r * c_row + v * kWide<T>, acc[r][v]);
 }
 
 // At most kRows rows, n columns rounded up to whole strips.
