@@ -1,6 +1,7 @@
 // Public pooling operators: checks, and the way from 1, 2 or 3 dimensions to the kernels' five.
 #include "kernels/pool.h"
 #include "autograd/formulas_pool.h"
+#include "autograd/node.h"
 #include "kernels/checks.h"
 #include "ops/all.h"
 
@@ -70,6 +71,17 @@ std::tuple<Tensor, Tensor> max_pool(int64_t rank, const Tensor& x, const Dims& k
   return {from_five(out, x, rank), from_five(at, x, rank)};
 }
 
+Tensor max_pool_values(int64_t rank, const Tensor& x, const Dims& kernel,
+                       const std::optional<Dims>& stride, const Dims& padding, const Dims& dilation,
+                       bool ceil_mode) {
+  if (any_wants_grad(x))  // the positions are what the gradient needs
+    return std::get<0>(max_pool(rank, x, kernel, stride, padding, dilation, ceil_mode));
+  Window w = window("max_pool", x, rank, kernel, stride, padding, dilation, ceil_mode);
+  return from_five(_max_pool_values(to_five(x, rank), to_three(w.kernel, 1), to_three(w.stride, 1),
+                                    to_three(w.padding, 0), to_three(w.dilation, 1), ceil_mode),
+                   x, rank);
+}
+
 Tensor avg_pool(int64_t rank, const Tensor& x, const Dims& kernel,
                 const std::optional<Dims>& stride, const Dims& padding, bool ceil_mode,
                 bool include_pad, std::optional<int64_t> divisor) {
@@ -97,7 +109,7 @@ void check_adaptive(const char* op, const Tensor& x, int64_t rank, const Dims& s
   }                                                                                                \
   Tensor max_pool##N##d(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride, \
                         const Dims& padding, const Dims& dilation, bool ceil_mode) {               \
-    return std::get<0>(max_pool(N, self, kernel, stride, padding, dilation, ceil_mode));           \
+    return max_pool_values(N, self, kernel, stride, padding, dilation, ceil_mode);                 \
   }                                                                                                \
   Tensor avg_pool##N##d(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride, \
                         const Dims& padding, bool ceil_mode, bool include_pad DIVISOR_PARAM) {     \

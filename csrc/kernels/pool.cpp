@@ -137,9 +137,10 @@ template <class T, class W>
 void max_plane(const T* in, const Plane& p, IntSpan dilation, W&& window, T* to, int64_t* where) {
   each_window(p, window, [&](int64_t o, Range a, Range b, Range d) {
     T best = T();
-    largest(in, p, a, b, d, dilation[0], dilation[1], dilation[2], best, where[o]);
-    to[o] = where[o] < 0 ? std::numeric_limits<T>::lowest() : best;
-    if (where[o] < 0) where[o] = 0;
+    int64_t at;
+    largest(in, p, a, b, d, dilation[0], dilation[1], dilation[2], best, at);
+    to[o] = at < 0 ? std::numeric_limits<T>::lowest() : best;
+    if (where) where[o] = std::max<int64_t>(at, 0);
   });
 }
 
@@ -178,65 +179,78 @@ struct RegularMax {
   }
   void plane(const float* in, const Plane& p, float* to, int64_t* where) const {
     const RowWindows row{p.out[2], stride[2], padding[2], dilation[2], kernel[2], p.in[2]};
-    std::vector<int32_t> places(first.size());
+    std::vector<int32_t> places(where ? first.size() : 0);
     if (empty_windows)
       return max_plane(
           in, p, dilation, [&](int d, int64_t i) { return (*this)(p, d, i); }, to, where);
     for (int64_t z = 0; z < p.out[0]; z++)
-      for (int64_t y = 0; y < p.out[1]; y++, to += row.count, where += row.count) {
+      for (int64_t y = 0; y < p.out[1]; y++, to += row.count) {
         const Range a = (*this)(p, 0, z), b = (*this)(p, 1, y);
         const bool none = a.begin >= a.end || b.begin >= b.end;
         std::fill_n(
             to, row.count,
             none ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity());
         const int32_t start = int32_t((a.begin * p.in[1] + b.begin) * p.in[2]);
-        for (size_t i = 0; i < first.size(); i++) places[i] = none ? 0 : start + first[i];
+        for (size_t i = 0; i < places.size(); i++) places[i] = none ? 0 : start + first[i];
         for (int64_t i = a.begin; i < a.end; i += dilation[0])
           for (int64_t j = b.begin; j < b.end; j += dilation[1]) {
             const int64_t base = (i * p.in[1] + j) * p.in[2];
-            functions().max_row(in + base, int32_t(base), row, to, places.data());
+            functions().max_row(in + base, int32_t(base), row, to, where ? places.data() : nullptr);
           }
-        std::copy(places.begin(), places.end(), where);
+        if (where) where = std::copy(places.begin(), places.end(), where);
       }
   }
 };
 
-// The largest number of each window and its position. `plane(in, out, positions)` does one plane.
+// The largest number of each window and, where `positions`, its position. `plane(in, out,
+// positions)` does one plane.
 template <class F>
 std::tuple<Tensor, Tensor> max_over(const char* op, const Tensor& self, const Plane& p,
-                                    bool is_max_pool, F&& plane) {
+                                    bool is_max_pool, bool positions, F&& plane) {
   const MemoryFormat format = pooled_format(self, p, is_max_pool);
-  Tensor out = flambeau::empty(out_sizes(self.sizes(), p), self.dtype(), self.device(), format),
-         at = flambeau::empty(out.sizes(), DType::Int64, self.device(), format);
+  const Dims sizes = out_sizes(self.sizes(), p);
+  Tensor out = flambeau::empty(sizes, self.dtype(), self.device(), format), at;
+  if (positions) at = flambeau::empty(sizes, DType::Int64, self.device(), format);
   if (out.is_meta() || out.numel() == 0) return {out, at};
   DType t = info(self.dtype()).compute;
   Tensor x = contiguous_of(cast_of(self, t)),
-         y = t == out.dtype() && out.is_contiguous() ? out : flambeau::empty(out.sizes(), t),
-         places = at.is_contiguous() ? at : flambeau::empty(at.sizes(), DType::Int64);
+         y = t == out.dtype() && out.is_contiguous() ? out : flambeau::empty(sizes, t), places = at;
+  if (positions && !at.is_contiguous()) places = flambeau::empty(sizes, DType::Int64);
   visit_pool(t, op, [&](auto tag) {
     using T = typename decltype(tag)::type;
     each_plane(p, [&](int64_t c) {
       plane(x.data<T>() + c * p.in_size(), y.data<T>() + c * p.out_size(),
-            places.data<int64_t>() + c * p.out_size());
+            positions ? places.data<int64_t>() + c * p.out_size() : nullptr);
     });
   });
   if (!y.is_same(out)) copy_kernel(out, y);
-  if (!places.is_same(at)) copy_kernel(at, places);
+  if (positions && !places.is_same(at)) copy_kernel(at, places);
   return {out, at};
+}
+
+std::tuple<Tensor, Tensor> regular_max_pool(const Tensor& self, const Dims& kernel,
+                                            const Dims& stride, const Dims& padding,
+                                            const Dims& dilation, bool ceil_mode, bool positions) {
+  Plane p = plane_of("max_pool", self.sizes());
+  pool_outputs("max_pool", p, kernel, stride, padding, dilation, ceil_mode);
+  const RegularMax windows(p, kernel, stride, padding, dilation);
+  return max_over(
+      "max_pool", self, p, true, positions, [&]<class T>(const T* in, T* to, int64_t* where) {
+        if constexpr (std::is_same_v<T, float>)
+          if (RegularMax::fits(p)) return windows.plane(in, p, to, where);
+        max_plane(in, p, dilation, [&](int d, int64_t i) { return windows(p, d, i); }, to, where);
+      });
 }
 
 }  // namespace
 
 std::tuple<Tensor, Tensor> _max_pool(const Tensor& self, const Dims& kernel, const Dims& stride,
                                      const Dims& padding, const Dims& dilation, bool ceil_mode) {
-  Plane p = plane_of("max_pool", self.sizes());
-  pool_outputs("max_pool", p, kernel, stride, padding, dilation, ceil_mode);
-  const RegularMax windows(p, kernel, stride, padding, dilation);
-  return max_over("max_pool", self, p, true, [&]<class T>(const T* in, T* to, int64_t* where) {
-    if constexpr (std::is_same_v<T, float>)
-      if (RegularMax::fits(p)) return windows.plane(in, p, to, where);
-    max_plane(in, p, dilation, [&](int d, int64_t i) { return windows(p, d, i); }, to, where);
-  });
+  return regular_max_pool(self, kernel, stride, padding, dilation, ceil_mode, true);
+}
+Tensor _max_pool_values(const Tensor& self, const Dims& kernel, const Dims& stride,
+                        const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  return std::get<0>(regular_max_pool(self, kernel, stride, padding, dilation, ceil_mode, false));
 }
 
 std::tuple<Tensor, Tensor> _adaptive_max_pool(const Tensor& self, const Dims& output_size) {
@@ -244,7 +258,7 @@ std::tuple<Tensor, Tensor> _adaptive_max_pool(const Tensor& self, const Dims& ou
   adaptive_outputs("adaptive_max_pool", p, output_size);
   const Dims dilation{1, 1, 1};
   return max_over(
-      "adaptive_max_pool", self, p, false, [&]<class T>(const T* in, T* to, int64_t* where) {
+      "adaptive_max_pool", self, p, false, true, [&]<class T>(const T* in, T* to, int64_t* where) {
         max_plane(
             in, p, dilation, [&](int d, int64_t i) { return adaptive(i, p.in[d], p.out[d]); }, to,
             where);

@@ -14,6 +14,7 @@ struct RowWindows {
 struct PoolFns {
   // best[i], where[i]: the largest number so far and its position; those of row `x`, whose first
   // position is `base`, replace them where they are larger, or NaN.
+  // `where` may be null.
   void (*max_row)(const float* x, int32_t base, const RowWindows& w, float* best, int32_t* where);
 };
 
