@@ -379,8 +379,11 @@ def check_devices(o):
     if not tensor_args(o):
         device = next((a for a in passed(o) if a.type == "device?"), None)
         if device:
-            return [f"const Device device_used = {device.name}.value_or(Device{{}});"]
-    lines.append("const Device device_used = devices.device();")
+            return [f"const Device device_used = made_on({device.name}.value_or(Device{{}}));"]
+    if "any_device" in o.tags:
+        lines += [f'devices.add_any({cpp_name(a.name)}, "{a.name}");' for a in tensor_args(o)[1:]]
+    device = "made_on(devices.device())" if "random" in o.tags else "devices.device()"
+    lines.append(f"const Device device_used = {device};")
     whole = [a for a in tensor_args(o) if a.type in ("Tensor", "Tensor?", "Tensor[]")]
     if o.kernel.kind == "native" and len(tensor_args(o)) > 1 and "any_device" not in o.tags:
         lines.append("if (device_used.type == DeviceType::Meta) [[unlikely]] {")
@@ -399,7 +402,7 @@ def functional(o, node):
         lines.append(f'check_inplace(self, "{o.name}");')
     if node.exists:
         lines += [f"if (any_wants_grad({wants})) {{", *node.prepare(inplace=o.mutates)]
-        lines += [f"{return_type(o)} result = [&] {{ NoGrad off; return {call}; }}();"]
+        lines += [f"{return_type(o)} result = [&] {{ InKernel off; return {call}; }}();"]
         if o.mutates:
             lines += [
                 f'bump_version(self, "{o.name}");',
@@ -491,7 +494,7 @@ def inplace(o, node):
             body += [
                 f"if (any_wants_grad({wants})) {{",
                 *node.prepare(inplace=True),
-                f"{{ NoGrad off; {call}; }}",
+                f"{{ InKernel off; {call}; }}",
                 f'bump_version(self, "{name}");',
                 "rebase_history(self, node);",
                 *[line.replace("result.", "self.") for line in result_attributes(node)],

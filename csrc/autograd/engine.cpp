@@ -101,7 +101,7 @@ class Backward {
     std::vector<Edge> root_edges = start(roots, root_grads);
     count_dependencies();
     if (!inputs.empty()) select(inputs);
-    Scoped<bool> grad_mode(thread_state.grad_mode, options_.create_graph);
+    Scoped<uint8_t> grad_mode(thread_state.grad_mode, options_.create_graph ? kGradOn : kGradOff);
     std::priority_queue<Task> ready;
     for (auto& e : root_edges) enqueue(states_.of(e.node.get()), ready);
     while (!ready.empty()) {

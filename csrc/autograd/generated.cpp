@@ -1,4 +1,5 @@
 #include "autograd/generated.h"
+#include "core/transform.h"
 
 namespace flambeau {
 
@@ -26,6 +27,13 @@ DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& ou
 }
 
 void write_out(const char* op, const Tensor& out, const Tensor& result) {
+  if (is_transform(out) || is_transform(result)) [[unlikely]] {
+    check(equal(out.sizes(), result.sizes()), op,
+          ": inside a function transform a tensor for 'out' ", "keeps its shape, ", out.sizes(),
+          ", but the result has shape ", result.sizes());
+    ops::copy_(out, result, false);
+    return;
+  }
   check(out.device() == result.device(), op, ": Expected out tensor to have device ",
         result.device(), ", but got ", out.device(), " instead");
   prepare_out(op, out, result.sizes(), result.dtype());

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "autograd/history.h"
+#include "core/transform.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 #include "runtime/allocator.h"
@@ -337,7 +338,7 @@ Grads AccumulateGrad::apply(Grads grads) {
   if (!meta.grad.defined()) {
     bool steal = !grad_enabled() && g->use_count() == 1 && g->storage->use_count() == 1 &&
                  (g.is_contiguous() || equal(g.strides(), variable.strides()));
-    if (grad_enabled())
+    if (grad_enabled() || is_transform(g))
       meta.grad = ops::clone(g);
     else if (steal)
       meta.grad = g;

@@ -226,7 +226,7 @@ inline bool wants_grad(const std::vector<OptTensor>& list) {
 }
 template <class... A>
 inline bool any_wants_grad(const A&... args) {
-  return thread_state.grad_mode && (wants_grad(args) || ...);
+  return grad_enabled() && (wants_grad(args) || ...);
 }
 
 inline void add_edge(Node& node, const Tensor& t) {

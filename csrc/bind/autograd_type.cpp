@@ -333,9 +333,7 @@ PyObject* set_grad_enabled_py(PyObject*, PyObject* v) {
   thread_state.grad_mode = v == Py_True;
   Py_RETURN_NONE;
 }
-PyObject* is_grad_enabled_py(PyObject*, PyObject*) {
-  return PyBool_FromLong(thread_state.grad_mode);
-}
+PyObject* is_grad_enabled_py(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
 PyObject* set_inference_py(PyObject*, PyObject* v) {
   thread_state.inference_mode = creates_inference_tensors = v == Py_True;
   Py_RETURN_NONE;

@@ -3,6 +3,7 @@
 #include "bind/autograd_type.h"
 #include "bind/generated.h"
 #include "bind/interop.h"
+#include "bind/transform.h"
 #include "dispatch/entry.h"
 #include "dispatch/promotion.h"
 #include "runtime/allocator.h"
@@ -188,6 +189,7 @@ PyObject* init_module() {
     add_operators(module.get());
     add_autograd(module.get());
     add_interop(module.get());
+    add_transforms(module.get());
     return module.release();
   });
 }

@@ -10,6 +10,7 @@
 #include "bind/generated.h"
 #include "bind/indexing.h"
 #include "bind/interop.h"
+#include "core/transform.h"
 
 namespace flambeau::bind {
 
@@ -189,14 +190,14 @@ int set_part(PyObject* o, PyObject* v, void* which) {
 PyGetSetDef tensor_getset[] = {
     GET("shape", t.sizes()),
     GET("dtype", t.dtype()),
-    GET("device", t.device()),
+    GET("device", visible_device(t.device())),
     GET("ndim", t.dim()),
     GET("itemsize", t.itemsize()),
     GET("nbytes", t.numel() * t.itemsize()),
     GET("is_leaf", is_leaf(t)),
-    GET("is_cpu", t.device().type == DeviceType::CPU),
+    GET("is_cpu", visible_device(t.device()).type == DeviceType::CPU),
     GET("is_cuda", t.device().type == DeviceType::CUDA),
-    GET("is_meta", t.is_meta()),
+    GET("is_meta", visible_device(t.device()).type == DeviceType::Meta),
     GET("is_sparse", false),
     GET("is_sparse_csr", false),
     GET("is_quantized", false),
@@ -326,6 +327,10 @@ int truth(PyObject* o) {
     const Tensor& t = self_of(o);
     check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     check(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+    check(!is_transform(t) || has_values(t),
+          "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
+          "flow. A batch has no single truth value: use torch.where, or take the decision out of "
+          "vmap.");
     value = ops::item(t).to_bool();
   });
   return value;
@@ -470,6 +475,13 @@ PyObject* detach_in_place(PyObject* o, PyObject*) {
   });
 }
 
+char* address(const Tensor& t) {
+  check(!is_transform(t),
+        "Cannot access data pointer of Tensor that doesn't have storage (it is inside a function "
+        "transform: vmap, grad, jvp)");
+  return t.bytes();
+}
+
 PyMethodDef tensor_methods[] = {
     {"size", reinterpret_cast<PyCFunction>(size_method), METH_FASTCALL | METH_KEYWORDS,
      "size(dim=None) -> Size or int"},
@@ -493,7 +505,7 @@ PyMethodDef tensor_methods[] = {
     PLAIN("is_inference", bool(t->inference), nullptr),
     PLAIN("is_conj", false, nullptr),
     PLAIN("is_neg", false, nullptr),
-    PLAIN("data_ptr", int64_t(reinterpret_cast<intptr_t>(t.is_meta() ? nullptr : t.bytes())),
+    PLAIN("data_ptr", int64_t(reinterpret_cast<intptr_t>(t.is_meta() ? nullptr : address(t))),
           "Address of the first element."),
     PLAIN("_is_view", bool(meta_if(t) && meta_if(t)->view), nullptr),
 };

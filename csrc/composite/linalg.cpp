@@ -3,6 +3,7 @@
 
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "core/transform.h"
 #include "kernels/linalg.h"
 #include "ops/all.h"
 
@@ -72,7 +73,7 @@ std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrice
 }
 
 Tensor linalg_svdvals(const Tensor& A, const std::optional<std::string>& driver) {
-  return std::get<1>(_linalg_svd(A, false, any_wants_grad(A), driver));
+  return std::get<1>(_linalg_svd(A, false, any_wants_grad(A) || is_transform(A), driver));
 }
 
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some, bool compute_uv) {
@@ -96,11 +97,12 @@ std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& self, const std::string& UP
 }
 
 Tensor linalg_eigvalsh(const Tensor& self, const std::string& UPLO) {
-  return std::get<0>(_linalg_eigh(self, UPLO, any_wants_grad(self)));
+  return std::get<0>(_linalg_eigh(self, UPLO, any_wants_grad(self) || is_transform(self)));
 }
 
 Tensor linalg_eigvals(const Tensor& self) {
-  return any_wants_grad(self) ? std::get<0>(linalg_eig(self)) : _linalg_eigvals(self);
+  return any_wants_grad(self) || is_transform(self) ? std::get<0>(linalg_eig(self))
+                                                    : _linalg_eigvals(self);
 }
 
 // ---- rank, pseudoinverse, condition

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "ops/all.h"
 
 namespace flambeau::ops {
@@ -94,10 +95,10 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, const std::string& r
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& weight,
                             const std::string& reduction) {
-  if (!self.is_meta() && self.numel()) {
+  if (has_values(self) && self.numel()) {
     NoGrad off;
     Tensor inside = all(logical_and(ge(self, 0), le(self, 1)));
-    check(equal(inside, ones(Dims{}, DType::Bool, self.device())),
+    check(item(inside).to_bool(),
           "all elements of input should be between 0 and 1 (binary_cross_entropy)");
   }
   Tensor losses = _bce(self, target);
@@ -151,9 +152,10 @@ namespace {
 
 Dims lengths_of(const char* name, const Tensor& t) {
   check(category(t.dtype()) == Category::Integral, name, " must be integral, got ", t.dtype());
-  check(!t.is_meta(), "ctc_loss(): ", name,
+  check(has_values(t), "ctc_loss(): ", name,
         " decide what is computed; 'meta' tensors have no values");
-  Tensor flat = contiguous(_to_dtype(reshape(t, Dims{-1}), DType::Int64), std::nullopt);
+  Tensor flat = readable(t, "ctc_loss");
+  flat = contiguous(_to_dtype(reshape(flat, Dims{-1}), DType::Int64), std::nullopt);
   return Dims(IntSpan(flat.data<int64_t>(), size_t(flat.numel())));
 }
 

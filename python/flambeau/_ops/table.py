@@ -29,6 +29,10 @@ Fields of an entry
              bounds (its numbers only bound: beyond the dtype's range they act as its
              ends), constant:0,2 (these results have no gradient), partial_grads (formulas get an undefined
              tensor for each result without one, not zeros)
+    batch    how vmap batches it where that does not follow from the kernel and the arguments' names:
+             leading (takes any leading dimensions), fold (samples do not interact: the batch joins the
+             first dimension), channels (statistics of dimension 1), pointwise, dynamic (cannot be:
+             the result depends on values), loop
     doc, example
 """
 
@@ -106,6 +110,7 @@ class Op:
         self.errors = fields.pop("errors", [])
         self.ref = fields.pop("ref", None)
         self.tags = fields.pop("tags", "").split()
+        self.batch = fields.pop("batch", None)
         self.doc = fields.pop("doc", "")
         self.example = fields.pop("example", "")
         if fields:
