@@ -111,6 +111,7 @@ _LAZY_NAMES = {
     "autocast": "amp",
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",
+    "vmap": "func",
     "gradient": "_statistics",
     "histogram": "_statistics",
     "histogramdd": "_statistics",

@@ -284,10 +284,27 @@ def _str_intern(inp, *, tensor_contents: str | None = None) -> str:
     return _add_suffixes(prefix + tensor_contents, suffixes, indent, force_newline=False)
 
 
+def _of_transform(inp) -> str:
+    """What a tensor of a function transform stands for."""
+    from ._transforms.interpreter import BATCH, DUAL
+
+    level, _, kind, value, tangent, dim = _C._transform_of(inp)
+    if kind == DUAL and level.open:
+        text = _str(value)
+        return text if tangent is None else f"{text[:-1]}, tangent={_str(tangent)})"
+    inner = "\n".join(" " * 4 + line for line in _str(value).splitlines())
+    number = level.depth
+    if kind == BATCH:
+        return f"BatchedTensor(lvl={number}, bdim={dim}, value=\n{inner}\n)"
+    return f"GradTrackingTensor(lvl={number}, value=\n{inner}\n)"
+
+
 def _str(inp, *, tensor_contents: str | None = None) -> str:
     """The text of a tensor; `tensor_contents` replaces the elements."""
     enabled = _C._set_torch_function_enabled(False)
     try:
+        if _C._transform_level(inp):
+            return _of_transform(inp)
         return _str_intern(inp, tensor_contents=tensor_contents)
     finally:
         _C._set_torch_function_enabled(enabled)

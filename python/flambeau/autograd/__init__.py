@@ -58,6 +58,8 @@ def backward(
     the graph (default: ``create_graph``); ``inputs`` limits accumulation to these tensors.
     """
     tensors = _as_list(tensors, "backward")
+    if any(map(_C._transform_level, tensors)):
+        _refuse_inside(tensors)
     chosen = [] if inputs is None else _as_list(inputs, "backward inputs")
     if inputs is not None and not chosen:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -70,6 +72,17 @@ def backward(
     for t, g in zip(chosen, found):
         if g is not None:
             t.grad = g if t.grad is None else t.grad + g if create_graph else t.grad.add_(g)
+
+
+def _refuse_inside(tensors):
+    from flambeau._transforms.interpreter import DUAL
+
+    if any(record and record[2] != DUAL for record in map(_C._transform_of, tensors)):
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+            "transforms."
+        )
 
 
 def grad(
@@ -97,21 +110,9 @@ def grad(
     outputs, inputs = _as_list(outputs, "grad outputs"), _as_list(inputs, "grad inputs")
     if is_grads_batched:
         weights = _weights(grad_outputs, len(outputs))
-        rows = [
-            grad(
-                outputs,
-                inputs,
-                [w[i] for w in weights],
-                True,
-                create_graph,
-                True,
-                allow_unused,
-                False,
-                materialize_grads,
-            )
-            for i in range(weights[0].shape[0])
-        ]
-        return tuple(None if r[0] is None else _C.ops.stack(list(r)) for r in zip(*rows))
+        return _batched_grad(
+            outputs, inputs, weights, retain_graph, create_graph, allow_unused, materialize_grads
+        )
     retain = create_graph if retain_graph is None else retain_graph
     unused = bool(allow_unused) or materialize_grads
     out = _C._run_backward(
@@ -120,6 +121,35 @@ def grad(
     if materialize_grads:
         out = tuple(_C.ops.zeros_like(t) if g is None else g for t, g in zip(inputs, out))
     return out
+
+
+def _batched_grad(outputs, inputs, weights, retain, create_graph, allow_unused, materialize):
+    """One gradient for each entry of the weights' first dimension, in one run under vmap."""
+    from flambeau._transforms.batching import BatchLevel
+
+    size = next((w.shape[0] for w in weights if w is not None), None)
+    if size is None:
+        raise RuntimeError("grad: is_grads_batched=True needs grad_outputs with a batch")
+    unused = bool(allow_unused) or materialize
+    with BatchLevel(size, "error") as level:
+        inside = [w if w is None else level.wrap(w, 0) for w in weights]
+        # with a graph, backward consists of operators that vmap knows
+        found = _C._run_backward(
+            outputs, inside, create_graph if retain is None else retain, True, inputs, unused, False
+        )
+        rows = []
+        for t, g in zip(inputs, found):
+            if g is None:
+                rows.append(_C.ops.zeros((size, *t.shape), dtype=t.dtype) if materialize else None)
+                continue
+            record = level.of(g)
+            value = (
+                _C.ops.expand(g, (size, *g.shape))
+                if record is None
+                else _C.ops.movedim(record[3], record[5], 0)
+            )
+            rows.append(value if create_graph else value.detach())
+    return tuple(rows)
 
 
 class set_detect_anomaly:
@@ -143,7 +173,7 @@ class detect_anomaly(set_detect_anomaly):
 
 
 def __getattr__(name):
-    if name == "functional":  # on first use: few programs need it
+    if name in ("functional", "forward_ad"):  # on first use: few programs need them
         return _importlib.import_module("." + name, __name__)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 

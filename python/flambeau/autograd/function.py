@@ -73,9 +73,35 @@ class Function:
             "autograd.Function to use it with backward mode AD."
         )
 
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward "
+            "mode AD."
+        )
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or "
+            "set generate_vmap_rule=True."
+        )
+
+    generate_vmap_rule = False
+
     @classmethod
     def apply(cls, *args, **kwargs):
         """Runs forward and records the call for backward."""
+        level = max(map(_C._transform_level, args), default=0)
+        if level:
+            from ._function_transforms import apply_transformed
+
+            return apply_transformed(cls, level, args)
+        return cls._apply_here(args, kwargs)
+
+    @classmethod
+    def _apply_here(cls, args, kwargs):
         ctx = FunctionCtx()
         ctx._function = cls
         ctx._is_tensor = [isinstance(a, Tensor) for a in args]
