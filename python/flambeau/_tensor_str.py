@@ -284,17 +284,18 @@ def _str_intern(inp, *, tensor_contents: str | None = None) -> str:
     return _add_suffixes(prefix + tensor_contents, suffixes, indent, force_newline=False)
 
 
+_BATCH, _DUAL = 0, 2  # kinds of transforms, as _C numbers them
+
+
 def _of_transform(inp) -> str:
     """What a tensor of a function transform stands for."""
-    from ._transforms.interpreter import BATCH, DUAL
-
     level, _, kind, value, tangent, dim = _C._transform_of(inp)
-    if kind == DUAL and level.open:
+    if kind == _DUAL and level.open:
         text = _str(value)
         return text if tangent is None else f"{text[:-1]}, tangent={_str(tangent)})"
     inner = "\n".join(" " * 4 + line for line in _str(value).splitlines())
     number = level.depth
-    if kind == BATCH:
+    if kind == _BATCH:
         return f"BatchedTensor(lvl={number}, bdim={dim}, value=\n{inner}\n)"
     return f"GradTrackingTensor(lvl={number}, value=\n{inner}\n)"
 

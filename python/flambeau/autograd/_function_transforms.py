@@ -12,9 +12,9 @@ import collections
 from flambeau import _C
 from flambeau._C import Tensor, ops
 from flambeau._transforms.batching import BatchLevel
+from flambeau._transforms.directional import tree_flatten, tree_map, tree_unflatten
 from flambeau._transforms.interpreter import BATCH, DUAL, _level_of, _transform_of, below
 from flambeau.autograd import function as _function
-from flambeau.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 VmapInfo = collections.namedtuple("VmapInfo", ["batch_size", "randomness"])
 
