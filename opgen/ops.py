@@ -90,6 +90,15 @@ def own_label(o):
     return re.sub(r"(\d)([a-z])", lambda m: m[1] + m[2].upper(), name) + "Backward0"
 
 
+# Under which names a node shows the attributes of tensors that it keeps (`_saved_self_sym_sizes`).
+SHOWN_ATTRIBUTES = {
+    "shape": "sym_sizes",
+    "shapes": "sym_sizes",
+    "dtype": "scalar_type",
+    "ndim": "dim",
+}
+
+
 class Node:
     """The backward node of an operator, from its derivative formulas."""
 
@@ -192,8 +201,18 @@ class Node:
             for a in self.saved
             if a.is_tensor
         ]
+        names = [(a.name, f"{cpp_name(a.name)}_") for a in self.saved]
         if self.saves_result:
             release += [f"result{i}_.reset();" for i in range(len(o.returns))]
+            names += [
+                (f"result{i}" if len(o.returns) > 1 else "result", f"result{i}_")
+                for i in range(len(o.returns))
+            ]
+        names += [
+            (f"{name}_{SHOWN_ATTRIBUTES[attr]}", f"saved_{cpp_name(name)}_{attr}")
+            for name, attr in self.attributes
+        ]
+        show = [f'v.visit("{shown}", {member});' for shown, member in names]
         return "\n".join(
             [
                 f"struct {self.struct} final : Node {{",
@@ -205,6 +224,9 @@ class Node:
                 "void release_saved() override {",
                 *release,
                 "}",
+                "void visit_saved(SavedVisitor& v) override {" if show else "",
+                *show,
+                "}" if show else "",
                 "};",
             ]
         )
@@ -223,7 +245,7 @@ class Node:
             n = cpp_name(a.name)
             if a.is_tensor and a.type != "Tensor?[]":
                 value = f"ops::clone({n})" if inplace and a.name == "self" else n
-                lines.append(f"node->{n}_.save({value});")
+                lines.append(f"{self.where_needed(a)}node->{n}_.save({value});")
             else:
                 lines.append(f"node->{n}_ = {n};")
         for name, attr in self.attributes:
@@ -242,6 +264,15 @@ class Node:
             else:
                 lines.append(f"node->saved_{n}_{attr} = {t}.{get};")
         return lines
+
+    def where_needed(self, a):
+        """`if (…)` before what saves `a`, unless every gradient reads it."""
+        if any(f[0].type == "Tensor[]" for f in self.formulas):
+            return ""  # positions of edges are not known here
+        readers = [i for i, (_, _, used, _) in enumerate(self.formulas) if a.name in used]
+        if len(readers) == len(self.formulas):
+            return ""
+        return "if (" + " || ".join(f"node->needs({i})" for i in readers) + ") "
 
     def keep_result(self, variable="result"):
         if not self.saves_result:

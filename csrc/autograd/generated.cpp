@@ -44,10 +44,10 @@ void mark_view(const Tensor& result, const Tensor& base, const char* op, bool se
   if (result.is_same(base) || !is_differentiable(base.dtype())) return;
   if (thread_state.inference_mode || base->inference) return;
   if (!grad_enabled()) {
-    if (base->requires_grad) set_view(result, base, op, true);
+    if (base->requires_grad) set_view(result, base, op, ViewKind::NoGrad);
     return;
   }
-  set_view(result, base, op, several);
+  set_view(result, base, op, several ? ViewKind::Several : ViewKind::Plain);
 }
 
 }  // namespace flambeau

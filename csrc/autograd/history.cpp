@@ -31,6 +31,11 @@ struct CopySlices final : Node {
       : base(b), view(v), change(std::move(c)) {}
   const char* own_name() const override { return "torch::autograd::CopySlices"; }
   void release_saved() override { change->release_saved(); }
+  void visit_saved(SavedVisitor& v) override { change->visit_saved(v); }
+  void visit_refs(RefVisitor& v) override {
+    visit_edges_and_hooks(v);  // what is saved belongs to `change`
+    v.node(change);
+  }
   Grads apply(Grads grads) override {
     if (!grads[0].defined()) return Grads(edges.size());
     const Tensor& grad = grads[0];

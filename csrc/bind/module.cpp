@@ -1,6 +1,7 @@
 // The extension module `flambeau._C`.
 #include "autograd/node.h"
 #include "bind/autograd_type.h"
+#include "bind/collector.h"
 #include "bind/generated.h"
 #include "bind/interop.h"
 #include "dispatch/entry.h"
@@ -188,6 +189,7 @@ PyObject* init_module() {
     add_operators(module.get());
     add_autograd(module.get());
     add_interop(module.get());
+    collector::add_collector(module.get());
     return module.release();
   });
 }

@@ -7,6 +7,7 @@
 
 #include "autograd/node.h"
 #include "bind/autograd_type.h"
+#include "bind/collector.h"
 #include "bind/generated.h"
 #include "bind/indexing.h"
 #include "bind/interop.h"
@@ -53,6 +54,7 @@ void tensor_dealloc(PyObject* o) {
     return;
   }
   PyObject_GC_UnTrack(o);
+  collector::leave(self);
   if (self->weakrefs) PyObject_ClearWeakRefs(o);
   Py_CLEAR(self->dict);
   if (impl) impl->pyobject = nullptr;
@@ -69,14 +71,16 @@ void tensor_dealloc(PyObject* o) {
 int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
   PyTensor* self = of(o);
   Py_VISIT(Py_TYPE(o));
-  // While the impl owns this object its attributes are reachable from C++: not garbage.
-  if (self->tensor.defined() && self->tensor->owns_pyobject) return 0;
   Py_VISIT(self->dict);
-  return 0;
+  return collector::active ? collector::traverse(self->tensor.impl(), visit, arg) : 0;
 }
 
 int tensor_clear(PyObject* o) {
-  Py_CLEAR(of(o)->dict);
+  PyTensor* self = of(o);
+  Tensor t = self->tensor;
+  const bool garbage = collector::is_garbage(t.impl());
+  Py_CLEAR(self->dict);
+  if (garbage) collector::clear_record(t);
   return 0;
 }
 
@@ -553,6 +557,7 @@ PyObject* wrap(const Tensor& t) {
   PyObject* o = allocate_object(tensor_type);
   new (&of(o)->tensor) Tensor(t);
   impl->pyobject = o;
+  collector::enter(of(o));
   return o;
 }
 
@@ -561,6 +566,7 @@ PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {
   PyObject* o = must(type->tp_alloc(type, 0));
   new (&of(o)->tensor) Tensor(t);
   t->pyobject = o;
+  collector::enter(of(o));
   return o;
 }
 

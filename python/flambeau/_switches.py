@@ -36,8 +36,6 @@ __all__ = [
 ]
 
 _state: dict[str, Any] = {
-    "anomaly": False,
-    "anomaly_nan": True,
     "autocast_cache": True,
     "autocast_nesting": 0,
     "deterministic": 0,
@@ -132,18 +130,18 @@ def autocast_decrement_nesting():
 
 
 def is_anomaly_enabled():
-    """What set_anomaly_enabled set."""
-    return _state["anomaly"]
+    """Whether anomaly mode is on: see autograd.set_detect_anomaly."""
+    return _C._get_anomaly()[0]
 
 
 def is_anomaly_check_nan_enabled():
-    """The ``check_nan`` that set_anomaly_enabled set."""
-    return _state["anomaly_nan"]
+    """Whether anomaly mode looks for NaN."""
+    return _C._get_anomaly()[1]
 
 
 def set_anomaly_enabled(mode, check_nan=True):
-    """Accepted for compatibility: messages always name operators and lines here."""
-    _state["anomaly"], _state["anomaly_nan"] = bool(mode), bool(check_nan)
+    """Switches anomaly mode: see autograd.set_detect_anomaly."""
+    _C._set_anomaly(bool(mode), bool(check_nan))
 
 
 def get_deterministic_debug_mode():

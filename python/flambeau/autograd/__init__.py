@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib as _importlib
+import warnings as _warnings
 
 from flambeau import _C
 from flambeau._C import Tensor
 
 from . import graph as graph
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function, FunctionCtx, once_differentiable
 from .grad_mode import (
     enable_grad,
@@ -22,12 +24,13 @@ Variable = Tensor
 
 
 def _as_list(value, what):
-    if isinstance(value, Tensor):
+    """Tensors and gradient edges."""
+    if isinstance(value, (Tensor, graph.GradientEdge)):
         return [value]
     if not isinstance(value, (tuple, list)):
         value = list(value)
     for v in value:
-        if not isinstance(v, Tensor):
+        if not isinstance(v, (Tensor, graph.GradientEdge)):
             raise TypeError(f"{what}: expected Tensors, got {type(v).__name__}")
     return value
 
@@ -57,6 +60,18 @@ def backward(
     Args: ``grad_tensors`` weights each tensor (1 for one-element tensors); ``retain_graph`` keeps
     the graph (default: ``create_graph``); ``inputs`` limits accumulation to these tensors.
     """
+    if grad_variables is not None:
+        _warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
     tensors = _as_list(tensors, "backward")
     chosen = [] if inputs is None else _as_list(inputs, "backward inputs")
     if inputs is not None and not chosen:
@@ -66,9 +81,9 @@ def backward(
     if not chosen:
         _C._run_backward(tensors, grads, retain, create_graph, (), True, True)
         return
-    found = _C._run_backward(tensors, grads, retain, create_graph, chosen, True, False)
-    for t, g in zip(chosen, found):
-        if g is not None:
+    found = _C._run_backward(tensors, grads, retain, create_graph, chosen, True, True)
+    for t, g in zip(chosen, found):  # leaves have theirs already
+        if g is not None and isinstance(t, Tensor):
             t.grad = g if t.grad is None else t.grad + g if create_graph else t.grad.add_(g)
 
 
@@ -120,26 +135,6 @@ def grad(
     if materialize_grads:
         out = tuple(_C.ops.zeros_like(t) if g is None else g for t, g in zip(inputs, out))
     return out
-
-
-class set_detect_anomaly:
-    """Accepted for compatibility: messages always name operators and lines here."""
-
-    def __init__(self, mode, check_nan=True):
-        self.mode = mode
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        return False
-
-
-class detect_anomaly(set_detect_anomaly):
-    """As set_detect_anomaly(True)."""
-
-    def __init__(self, check_nan=True):
-        super().__init__(True, check_nan)
 
 
 def __getattr__(name):
