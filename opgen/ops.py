@@ -193,6 +193,9 @@ class Node:
                 ]
                 at = f"{at} + {count}"
             else:
+                if "flat_gradient" in o.tags:
+                    second = self.label.replace("Backward0", "BackwardBackward0")
+                    code = f'with_flat_derivative(*this, {at}, {code}, "{second}")'
                 body += [f"if (needs({at})) {{", *unpack, f"out[{at}] = {code};", "}"]
                 at = str(int(at) + 1) if at.isdigit() else f"{at} + 1"
         body.append("return out;")
@@ -204,9 +207,11 @@ class Node:
         names = [(a.name, f"{cpp_name(a.name)}_") for a in self.saved]
         if self.saves_result:
             release += [f"result{i}_.reset();" for i in range(len(o.returns))]
+            called = o.return_names or [f"result{i}" for i in range(len(o.returns))]
+            several = len(o.returns) > 1
             names += [
-                (f"result{i}" if len(o.returns) > 1 else "result", f"result{i}_")
-                for i in range(len(o.returns))
+                (called[i], f"result{i}_") if several else ("result", "result0_")
+                for i in (self.read_results() if several else (0,))
             ]
         names += [
             (f"{name}_{SHOWN_ATTRIBUTES[attr]}", f"saved_{cpp_name(name)}_{attr}")
@@ -541,6 +546,8 @@ def out_form(o):
     if wants:
         targets = "out" if n == 1 else ", ".join(f"out{i}" for i in range(n))
         lines.append(f'check_out_grad("{o.name}", any_wants_grad({wants}, {targets}));')
+    if "apart" in o.tags:
+        lines += [f'check_apart("{o.name}", out, {cpp_name(a.name)});' for a in tensor_args(o)]
     if o.kernel.kind == "pointwise":
         lines += [
             *check_devices(o),

@@ -289,6 +289,7 @@ class Backward {
   }
 
   Grads run_hooks(Node& node, Grads grads) {
+    if (node.edges.empty()) grads = leaf_hooks(node, std::move(grads));
     if (!node.hooks) return grads;
     auto copy = *node.hooks;  // a hook may remove itself
     for (auto& hook : copy.tensor) {
@@ -351,7 +352,9 @@ class Backward {
   Grads leaf_hooks(Node& node, Grads grads) {
     auto* leaf = dynamic_cast<AccumulateGrad*>(&node);
     if (!leaf || !grads[0].defined()) return grads;
-    auto hooks = meta_of(leaf->variable).hooks;
+    auto& meta = meta_of(leaf->variable);
+    if (meta.hooks.empty()) return grads;
+    auto hooks = meta.hooks;  // a hook may remove itself
     for (auto& hook : hooks)
       if (Tensor changed = hook.call(grads[0]); changed.defined()) grads[0] = changed;
     return grads;

@@ -33,6 +33,43 @@ void write_out(const char* op, const Tensor& out, const Tensor& result) {
   bump_version(out, op);
 }
 
+void check_apart(const char* op, const Tensor& out, const Tensor& t) {
+  if (out.storage() != t.storage() || out.is_meta() || !out.numel() || !t.numel()) return;
+  const auto fills_range = [](const Tensor& x) {
+    return storage_extent(x.sizes(), x.strides()) == x.numel();
+  };
+  const char *out_end = out.bytes() + out.numel() * out.itemsize(),
+             *t_end = t.bytes() + t.numel() * t.itemsize();
+  check(!fills_range(out) || !fills_range(t) || out_end <= t.bytes() || t_end <= out.bytes(),
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+        "to a single memory location. Please clone() the tensor before performing the operation. (",
+        op, ")");
+}
+
+namespace {
+struct FlatBackward final : Node {
+  const char* own_name() const override { return "FlatBackward"; }
+  Grads apply(Grads grads) override {
+    if (!grads[0].defined()) return Grads(edges.size());
+    const OutputMeta& m = edges[1].node->outputs[edges[1].input_nr];
+    Tensor zero = empty(m.sizes, m.dtype, m.device);
+    fill_kernel(zero, 0);
+    return {grads[0], zero};
+  }
+};
+}  // namespace
+
+Tensor with_flat_derivative(const Node& node, size_t input, const Tensor& grad, const char* name) {
+  if (!grad_enabled() || !grad.defined() || !node.edges[input]) return grad;
+  auto flat = make_ref<FlatBackward>();
+  flat->label = name;
+  add_edge(*flat, grad);
+  flat->edges.push_back(node.edges[input]);
+  Tensor out = detach(grad);
+  set_history(out, flat);
+  return out;
+}
+
 void require_meta(const char* op, const char* name, const Tensor& t) {
   check(
       !t.defined() || t.is_meta(), op,

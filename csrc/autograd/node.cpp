@@ -130,9 +130,15 @@ void SavedTensor::save(const Tensor& t, bool output, const Node*) {
 Tensor SavedTensor::with_history(const Tensor& t, Ref<Node> fn, uint32_t output_nr) const {
   Tensor out = detach(t);
   auto& own = meta_of(out);
+  out->requires_grad = true;
+  if (fn->edges.empty() && dynamic_cast<AccumulateGrad*>(fn.get())) [[unlikely]] {
+    own.requires_grad = true;
+    own.accumulator = fn.get();
+    own.foreign_accumulator = std::move(fn);
+    return out;
+  }
   own.grad_fn = std::move(fn);
   own.output_nr = output_nr;
-  out->requires_grad = true;
   return out;
 }
 
@@ -244,6 +250,7 @@ AutogradMeta::~AutogradMeta() {
 void AutogradMeta::visit_refs(RefVisitor& v) const {
   if (grad.defined()) v.tensor(grad);
   if (grad_fn) v.node(grad_fn);
+  if (foreign_accumulator) v.node(foreign_accumulator);
   if (view && view->base.defined()) v.tensor(view->base);
   for (auto& h : hooks) v.python(h.python);
   for (auto& h : post_accumulate) v.python(h.python);
@@ -464,10 +471,6 @@ Grads AccumulateGrad::apply(Grads grads) {
   Tensor g = grads[0];
   if (!g.defined()) return {};
   auto& meta = meta_of(variable);
-  // copied: a hook may remove itself
-  auto leaf_hooks = meta.hooks;
-  for (auto& hook : leaf_hooks)
-    if (Tensor changed = hook.call(g); changed.defined()) g = changed;
   grads.clear();
   if (!meta.grad.defined()) {
     bool steal = !grad_enabled() && g->use_count() == 1 && g->storage->use_count() == 1 &&

@@ -261,7 +261,8 @@ struct AutogradMeta final : AutogradRecord {
   uint32_t output_nr = 0;
   bool requires_grad = false;  // asked for on this leaf
   bool retains_grad = false;
-  Node* accumulator = nullptr;  // weak: the accumulator owns the tensor
+  Node* accumulator = nullptr;    // weak: the accumulator owns the tensor
+  Ref<Node> foreign_accumulator;  // of an alias of a leaf, whose gradient goes to the leaf
   std::unique_ptr<ViewInfo> view;
   std::vector<NodeHooks::TensorHook> hooks;  // leaf hooks, read by the accumulator
   struct PostAccumulate {

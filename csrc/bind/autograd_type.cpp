@@ -247,7 +247,7 @@ PyGetSetDef node_getset[] = {{"next_functions", node_next, nullptr, nullptr, nul
                              {}};
 PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
                               {"_sequence_nr", node_sequence, METH_NOARGS, nullptr},
-                              {"_saved_names", node_saved_names, METH_NOARGS, nullptr},
+                              {"_names_of_saved", node_saved_names, METH_NOARGS, nullptr},
                               {"_register_hook", node_register_hook, METH_O, nullptr},
                               {"_register_prehook", node_register_prehook, METH_O, nullptr},
                               {"_remove_hook", node_remove_hook, METH_O, nullptr},
@@ -409,9 +409,7 @@ PyObject* add_post_accumulate(PyObject* o, PyObject* f) {
     meta_of(t).post_accumulate.push_back({id,
                                           [kept = keep(f)](const Tensor& v) {
                                             WithGil gil;
-                                            Object out = call(kept.get(), v);
-                                            check(out.get() == Py_None,
-                                                  "post accumulate grad hooks should return None.");
+                                            call(kept.get(), v);
                                           },
                                           f});
     return PyLong_FromUnsignedLongLong(id);

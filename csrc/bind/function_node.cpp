@@ -86,6 +86,10 @@ struct FunctionNode final : Node {
       }
       check(is_tensor(g), "expected Variable or None (got ", Py_TYPE(g)->tp_name, ") from ", label,
             " at position ", i + 1);
+      const Edge& e = edges[out.size()];
+      check(!as_tensor(g).is_complex() || !e || is_complex(e.node->outputs[e.input_nr].dtype),
+            "Function ", label, " returned an invalid gradient at index ", i,
+            " - expected real numbers but got ", as_tensor(g).dtype());
       out.push_back(as_tensor(g));
     }
     return out;

@@ -163,6 +163,7 @@ int set_grad_attr(PyObject* o, PyObject* v, void*) {
     check(equal(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", g.sizes(),
           "' to a tensor of size '", t.sizes(), "'", fix);
     meta_of(t).grad = g;
+    if (g->requires_grad) note_possible_cycle(t);
   });
 }
 

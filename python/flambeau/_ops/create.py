@@ -389,7 +389,7 @@ op(
     samples=[([T(2, 3), T(1, 3)],), ([T(2, 3), T(2, 1)], -1)],
     forms="function out",
     alias="concat concatenate",
-    tags="autocast:promote",
+    tags="autocast:promote apart",
     doc="Tensors joined along a dimension.",
 )
 op(
@@ -398,6 +398,7 @@ op(
     node="StackBackward0",
     samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)], -1)],
     forms="function out",
+    tags="apart",
     doc="Tensors joined along a new dimension.",
 )
 for _name, _d, _way in (("hstack", 1, "columns"), ("vstack", 0, "rows"), ("dstack", 2, "depth")):

@@ -11,7 +11,7 @@ op(
     kernel=native,
     grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "_max_pool_values(Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode) -> Tensor",
@@ -37,7 +37,7 @@ op(
         "self": "_avg_pool_backward(grad, self.shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor)"
     },
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "_avg_pool_backward(Tensor grad_output, int[] size, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int divisor) -> Tensor",
@@ -53,7 +53,7 @@ op(
     kernel=native,
     grad={"self": "_adaptive_avg_pool_backward(grad, self.shape)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "_adaptive_avg_pool_backward(Tensor grad_output, int[] size) -> Tensor",
@@ -67,7 +67,7 @@ op(
     kernel=native,
     grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 
 for _n in (1, 2, 3):
@@ -123,7 +123,7 @@ op(
     kernel=native,
     grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 for _n in (2, 3):
     op(

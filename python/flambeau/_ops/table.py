@@ -28,7 +28,9 @@ Fields of an entry
              tensor), cost:N (about ns per 16 elements of a pointwise loop: when threads pay),
              bounds (its numbers only bound: beyond the dtype's range they act as its
              ends), constant:0,2 (these results have no gradient), partial_grads (formulas get an undefined
-             tensor for each result without one, not zeros)
+             tensor for each result without one, not zeros), flat_gradient (gradients require grad under
+             create_graph though they do not depend on the argument), apart (out= may not share
+             memory with an argument)
     doc, example
 """
 

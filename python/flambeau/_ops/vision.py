@@ -31,7 +31,7 @@ op(
     kernel=native,
     grad={"self": "_pad_from_inside_backward(grad, self.shape, pad, mode)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "_pad_from_inside_backward(Tensor grad_output, int[] size, int[] pad, int mode) -> Tensor",

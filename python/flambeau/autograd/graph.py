@@ -57,7 +57,7 @@ def _register_prehook(self, fn):
 
 
 def _dir(self):
-    return sorted({*object.__dir__(self), *self._saved_names()})
+    return sorted({*object.__dir__(self), *self._names_of_saved()})
 
 
 Node.register_hook = _register_hook
