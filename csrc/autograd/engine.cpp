@@ -373,10 +373,9 @@ class Backward {
         continue;
       }
       const Tensor& g = captures_[i].grad;
-      check(g.defined() || options_.allow_unused,
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior. (input ",
-            i, ")");
+      check(g.defined() || options_.allow_unused, "The differentiated Tensor at index ", i,
+            " appears to not have been used in the graph. Set allow_unused=True if this is the "
+            "desired behavior.");
       out.push_back(g);
     }
     return out;

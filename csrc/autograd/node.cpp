@@ -467,6 +467,26 @@ void AccumulateGrad::visit_refs(RefVisitor& v) {
   v.tensor(variable);
 }
 
+namespace {
+// Whether `g` lies as the gradient of `t` has to: as `t`, or contiguous where `t` has gaps.
+bool lies_as(const Tensor& g, const Tensor& t) {
+  if (!is_non_overlapping_and_dense(t.sizes(), t.strides())) return g.is_contiguous();
+  for (size_t d = 0; d < t.sizes().size(); d++)
+    if (t.sizes()[d] != 1 && g.strides()[d] != t.strides()[d]) return false;
+  return true;
+}
+// A copy of `g` that does.
+Tensor copy_as(const Tensor& g, const Tensor& t) {
+  Tensor own = empty_strided(g.sizes(),
+                             is_non_overlapping_and_dense(t.sizes(), t.strides())
+                                 ? IntSpan(t.strides())
+                                 : IntSpan(contiguous_strides(g.sizes())),
+                             g.dtype(), g.device());
+  if (!own.is_meta()) copy_kernel(own, g);
+  return own;
+}
+}  // namespace
+
 Grads AccumulateGrad::apply(Grads grads) {
   Tensor g = grads[0];
   if (!g.defined()) return {};
@@ -474,20 +494,12 @@ Grads AccumulateGrad::apply(Grads grads) {
   grads.clear();
   if (!meta.grad.defined()) {
     bool steal = !grad_enabled() && g->use_count() == 1 && g->storage->use_count() == 1 &&
-                 (g.is_contiguous() || equal(g.strides(), variable.strides()));
+                 lies_as(g, variable);
     if (grad_enabled()) {
       meta.grad = ops::clone(g);
       if (meta.grad->requires_grad) note_possible_cycle(variable);
-    } else if (steal)
-      meta.grad = g;
-    else {
-      Tensor own = empty_strided(g.sizes(),
-                                 is_non_overlapping_and_dense(variable.sizes(), variable.strides())
-                                     ? IntSpan(variable.strides())
-                                     : IntSpan(contiguous_strides(g.sizes())),
-                                 g.dtype(), g.device());
-      if (!own.is_meta()) copy_kernel(own, g);
-      meta.grad = own;
+    } else {
+      meta.grad = steal ? g : copy_as(g, variable);
     }
   } else if (grad_enabled()) {
     meta.grad = ops::add(meta.grad, g, 1);

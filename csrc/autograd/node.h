@@ -227,7 +227,10 @@ class SavedOperand {
     is_tensor_ = o.is_tensor();
   }
   Operand get(Node& owner) const {
-    return is_tensor_ ? Operand(tensor_.get(owner)) : Operand(scalar_);
+    if (is_tensor_) return Operand(tensor_.get(owner));
+    if (tensor_.released()) [[unlikely]]
+      tensor_.get(owner);  // the error of a second backward
+    return Operand(scalar_);
   }
   void reset() { tensor_.reset(); }
   bool is_tensor() const { return is_tensor_; }

@@ -330,7 +330,8 @@ PyObject* increment_version(PyObject*, PyObject* o) {
   });
 }
 PyObject* set_grad_enabled_py(PyObject*, PyObject* v) {
-  thread_state.grad_mode = v == Py_True;
+  // nothing records in inference mode
+  thread_state.grad_mode = v == Py_True && !thread_state.inference_mode;
   Py_RETURN_NONE;
 }
 PyObject* is_grad_enabled_py(PyObject*, PyObject*) {

@@ -143,6 +143,19 @@ int set_requires_grad_attr(PyObject* o, PyObject* v, void*) {
   });
 }
 
+PyObject* grad_of(const Tensor& t) {
+  auto* m = meta_if(t);
+  if (!m) Py_RETURN_NONE;
+  if (m->grad_fn && !m->grad.defined() && !m->retains_grad) [[unlikely]]
+    must(
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                     "Its .grad attribute won't be populated during autograd.backward(). Use "
+                     ".retain_grad() on it before if you want that, or access the leaf instead.",
+                     1));
+  return wrap(m->grad);
+}
+
 int set_grad_attr(PyObject* o, PyObject* v, void*) {
   return guarded_status([&] {
     const Tensor& t = self_of(o);
@@ -221,10 +234,7 @@ PyGetSetDef tensor_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(wants_grad(t)); }>,
      set_requires_grad_attr, nullptr, nullptr},
-    {"grad", get<[](const Tensor& t) -> PyObject* {
-       return wrap(meta_if(t) ? meta_if(t)->grad : Tensor());
-     }>,
-     set_grad_attr, nullptr, nullptr},
+    {"grad", get<grad_of>, set_grad_attr, nullptr, nullptr},
     {"data", get<[](const Tensor& t) -> PyObject* { return wrap(data_alias(t)); }>, set_data_attr,
      nullptr, nullptr},
     {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},

@@ -14,6 +14,7 @@ from .function import Function, FunctionCtx, once_differentiable
 from .grad_mode import (
     enable_grad,
     inference_mode,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
@@ -109,9 +110,32 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but "
             "got: allow_unused=False."
         )
+    if not only_inputs:
+        _warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     outputs, inputs = _as_list(outputs, "grad outputs"), _as_list(inputs, "grad inputs")
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if is_grads_batched:
         weights = _weights(grad_outputs, len(outputs))
+        for i, (w, out) in enumerate(zip(weights, outputs)):
+            if w is None:
+                raise RuntimeError(
+                    "grad can be implicitly created only for scalar outputs: with "
+                    f"is_grads_batched=True pass a batch of gradients for output {i}"
+                )
+            if isinstance(out, Tensor) and w.shape[1:] != out.shape:
+                raise RuntimeError(
+                    "If `is_grads_batched=True`, we interpret the first dimension of each "
+                    "grad_output as the batch dimension. The sizes of the remaining dimensions "
+                    "are expected to match the shape of corresponding output, but a mismatch was "
+                    f"detected: grad_output[{i}] has a shape of {w.shape} and output[{i}] has a "
+                    f"shape of {out.shape}."
+                )
         rows = [
             grad(
                 outputs,
@@ -154,6 +178,7 @@ __all__ = [
     "gradcheck",
     "gradgradcheck",
     "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
     "once_differentiable",
     "set_detect_anomaly",
