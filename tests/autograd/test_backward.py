@@ -77,7 +77,7 @@ def test_unused_inputs():
 
 @pytest.mark.parametrize("code", ["x * x", "x * 2", "x.exp()", "x / 2", "x**2"])
 def test_backward_twice(code):
-    x = leaf()
+    x = leaf()  # noqa: F841
     y = eval(code).sum()
     y.backward()
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):

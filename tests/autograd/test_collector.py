@@ -259,7 +259,7 @@ def test_finalizers_may_use_what_dies():
     sums: list[float] = []
     y = leaf() * 2
     watch = Watch(y)
-    y.register_hook(lambda g: watch)
+    y.register_hook(functools.partial(lambda w, g: None, watch))
     watch.me = watch
     del y, watch
     gc.collect()
@@ -314,7 +314,8 @@ def scene(r):
         else:
             y = (a * 1).mul_(2)
         if r.random() < 0.4:
-            y.register_hook(lambda g, o=r.choice(values), y=y: o.sum().item() + y.numel() and None)
+            other = r.choice(values)
+            y.register_hook(lambda g, o=other, y=y: [o.sum(), y.numel()] and None)
         if r.random() < 0.2:
             node = y.grad_fn
             node.metadata["kept"] = [node, r.choice(values), y]
@@ -323,9 +324,9 @@ def scene(r):
         values.append(y)
     for w in leaves:
         if r.random() < 0.3:
-            w.register_hook(lambda g, w=w: w.numel() and None)
+            w.register_hook(lambda g, w=w: [w.numel()] and None)
         if r.random() < 0.3:
-            w.register_post_accumulate_grad_hook(lambda p, w=w: w.numel() and None)
+            w.register_post_accumulate_grad_hook(lambda p, w=w: [w.numel()] and None)
     out = (values[-1] ** 2).sum() + sum((w**2).sum() for w in leaves)
     if r.random() < 0.7:
         out.backward(create_graph=r.random() < 0.6, retain_graph=True)

@@ -230,9 +230,8 @@ class Function(metaclass=FunctionMeta):
         outputs = result if several else (result,)
         outputs = _C._attach_function(ctx, cls.__name__, args, outputs)
         # the node keeps ctx: what ctx kept of results would be a cycle
-        del_state = ctx.__dict__
         for key in ("to_save", "dirty_tensors", "non_differentiable"):
-            del_state.pop(key, None)
+            ctx.__dict__.pop(key, None)
         return outputs if several else outputs[0]
 
 

@@ -62,7 +62,7 @@ def _dir(self):
 
 Node.register_hook = _register_hook
 Node.register_prehook = _register_prehook
-Node.__dir__ = _dir
+Node.__dir__ = _dir  # type: ignore[method-assign]
 
 GradientEdge = namedtuple(
     "GradientEdge", ("node", "output_nr", "ownership_token"), defaults=(None,)

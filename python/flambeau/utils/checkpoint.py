@@ -245,6 +245,8 @@ class _Frame:
         self.holders: list = []  # weak references, in the order of saving
         self.facts: list = []
         self.lines: list = []
+        self.new_lines: list = []  # of the second run
+        self.differences: list = []
         self.complete = False  # the first run has ended
         self.filled_in = None  # number of the backward that the values belong to
 
@@ -274,7 +276,8 @@ class _Frame:
         args = list(self.plain)
         for i, tensor in zip(self.places, self.keeper.saved_tensors):
             args[i] = tensor
-        self.recomputed, self.new_lines, self.differences = 0, [], []
+        self.recomputed = 0
+        self.new_lines, self.differences = [], []
         self.filled_in = run
         try:
             with (
