@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 import warnings
 
 from flambeau import _C
@@ -18,6 +17,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 def _stack():
     """The lines of the running stack, as traceback.format_stack gives them."""
+    import traceback  # here: it takes long to import
+
     frames = traceback.extract_stack(sys._getframe(1))
     # the innermost frames are ours: the user's call is what matters
     while len(frames) > 1 and frames[-1].filename.startswith(_PACKAGE):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import warnings
 from collections import OrderedDict
 
@@ -208,8 +207,8 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args, **kwargs):
         """Runs forward and records the call for backward."""
         separate = cls.setup_context is not Function.setup_context
-        if separate and (kwargs or len(args) < _arity(cls.forward)):
-            args, kwargs = _bind_defaults(cls.forward, args, kwargs), {}
+        if separate:
+            args, kwargs = _by_position(cls, args, kwargs), {}
         return cls._run(separate, args, kwargs)
 
     @classmethod
@@ -235,23 +234,26 @@ class Function(metaclass=FunctionMeta):
         return outputs if several else outputs[0]
 
 
-@functools.lru_cache(maxsize=1024)
-def _signature(forward):
-    return inspect.signature(forward)
+def _by_position(cls, args, kwargs):
+    """All arguments of forward by position, defaults filled in."""
+    known = cls.__dict__.get("_forward_signature")
+    if known is None:
+        import inspect  # here: it takes long to import
 
-
-def _arity(forward):
-    """How many positional arguments forward takes; 0 where that has no number."""
-    try:
-        kinds = [p.kind for p in _signature(forward).parameters.values()]
-    except (TypeError, ValueError):
-        return 0
-    return sum(k in (0, 1) for k in kinds)
-
-
-def _bind_defaults(forward, args, kwargs):
-    """All arguments by position, defaults filled in."""
-    bound = _signature(forward).bind(*args, **kwargs)
+        try:
+            signature = inspect.signature(cls.forward)
+        except (TypeError, ValueError):
+            known = None, 0
+        else:
+            kinds = [p.kind for p in signature.parameters.values()]
+            known = signature, sum(k in (0, 1) for k in kinds)
+        cls._forward_signature = known
+    signature, count = known
+    if not (kwargs or len(args) < count):
+        return args
+    if signature is None:
+        raise TypeError(f"{cls.__name__}: forward has no signature to bind keyword arguments to")
+    bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args
 
