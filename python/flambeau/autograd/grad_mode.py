@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import threading
+from _thread import _local as _Local  # threading itself takes long to import
 
 from flambeau import _C
 
@@ -129,7 +129,7 @@ class inference_mode(_Mode):
         return type(self)(self.mode)
 
 
-_multithreading = threading.local()
+_multithreading = _Local()
 
 
 def is_multithreading_enabled():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
+from _thread import _local as _Local  # threading itself takes long to import
+from _thread import allocate_lock
 from collections import namedtuple
 
 from flambeau import _C
@@ -170,7 +171,7 @@ def disable_saved_tensors_hooks(error_message):
         _C._disable_saved_hooks(before)
 
 
-_mutation = threading.local()
+_mutation = _Local()
 
 
 class _AllowMutationContext:
@@ -247,7 +248,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     tensors = tuple(tensors)
     if not all(t.requires_grad for t in tensors):
         raise AssertionError("Expected gradient function to be set")
-    lock = threading.Lock()
+    lock = allocate_lock()
     if mode == "any":
         seen_runs: set = set()
 
