@@ -68,6 +68,8 @@ def declarations(family, ops):
     for o in ops:
         # no line numbers here: an edit above an entry would compile every file again
         lines.append(f"{return_type(o)} {o.name}({parameters(o, True)});")
+        if o.kernel.kind == "composite" and o.tag("autocast"):
+            lines.append(f"{return_type(o)} {o.name}_uncast({parameters(o)});")
         if o.has("inplace"):
             lines.append(f"Tensor {o.name}_({parameters(o, True)});")
         if o.has("out"):
@@ -293,6 +295,11 @@ def dispatch(o):
     if kind in ("pointwise", "native", "view"):
         out.append(entry(o))
         out.append(functional(o, node))
+    elif kind == "composite" and o.tag("autocast"):
+        out.append(
+            f"namespace ops {{\n{return_type(o)} {o.name}({parameters(o)}) {{\n"
+            f"{autocast(o)}return {o.name}_uncast({names(o)});\n}}\n}}"
+        )
     elif kind == "decomp":
         code, _, _ = cpp.emit(o.kernel.text)
         out.append(
@@ -351,19 +358,33 @@ def entry(o):
     )
 
 
+WITHOUT_AUTOCAST = "Scoped<bool> off_autocast(thread_state.autocast, false);"
+
+
+def without_autocast(o):
+    """Forms that write into a given tensor do not cast."""
+    return [WITHOUT_AUTOCAST] if o.tag("autocast") else []
+
+
 def autocast(o):
     policy = o.tag("autocast")
     if not policy:
         return ""
-    cast = {"lower": "autocast_lower", "fp32": "autocast_float32", "promote": "autocast_widest"}[
-        policy
-    ]
-    args = ", ".join(
-        f"{cast}({cpp_name(a.name)})" if a.is_tensor else cpp_name(a.name) for a in passed(o)
-    )
+    to, args = "", names(o)
+    if policy != "none":
+        tensors = ", ".join(cpp_name(a.name) for a in tensor_args(o))
+        dtype = {
+            "lower": "thread_state.autocast_dtype",
+            "fp32": "DType::Float32",
+            "promote": f'autocast_widest("{o.name}", {tensors})',
+        }[policy]
+        to = f"const DType autocast_dtype = {dtype};\n"
+        args = ", ".join(
+            f"autocast_to({cpp_name(a.name)}, autocast_dtype)" if a.is_tensor else cpp_name(a.name)
+            for a in passed(o)
+        )
     return (
-        "if (thread_state.autocast) [[unlikely]] {\n"
-        "Scoped<bool> off(thread_state.autocast, false);\n"
+        f"if (thread_state.autocast) [[unlikely]] {{\n{to}{WITHOUT_AUTOCAST}\n"
         f"return {o.name}({args});\n}}\n"
     )
 
@@ -473,6 +494,7 @@ def inplace(o, node):
         )
         body = [
             f'check_inplace(self, "{name}");',
+            *without_autocast(o),
             "NodeMark mark;",
             # the nodes inside may save the old values
             f"const bool recorded = any_wants_grad({wants});",
@@ -506,7 +528,7 @@ def inplace(o, node):
 def out_form(o):
     wants = ", ".join(cpp_name(a.name) for a in tensor_args(o))
     n = len(o.returns)
-    lines = [f"{return_type(o)} {o.name}_out({outs(o)}, {parameters(o)}) {{"]
+    lines = [f"{return_type(o)} {o.name}_out({outs(o)}, {parameters(o)}) {{", *without_autocast(o)]
     if wants:
         targets = "out" if n == 1 else ", ".join(f"out{i}" for i in range(n))
         lines.append(f'check_out_grad("{o.name}", any_wants_grad({wants}, {targets}));')

@@ -5,6 +5,7 @@
 
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "dispatch/autocast.h"
 #include "dispatch/entry.h"
 #include "dispatch/promotion.h"
 #include "kernels/number.h"

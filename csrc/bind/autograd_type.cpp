@@ -7,6 +7,7 @@
 #include "autograd/engine.h"
 #include "bind/convert.h"
 #include "bind/tensor_type.h"
+#include "dispatch/autocast.h"
 #include "ops/all.h"
 
 namespace flambeau::bind {
@@ -357,6 +358,26 @@ PyObject* get_autocast_py(PyObject*, PyObject*) {
   return Py_BuildValue("(ON)", thread_state.autocast ? Py_True : Py_False,
                        wrap(thread_state.autocast_dtype));
 }
+// Enters (1) or leaves (-1) a region; returns how many are open.
+PyObject* autocast_depth_py(PyObject*, PyObject* by) {
+  return guarded([&]() -> PyObject* {
+    autocast_regions.depth += int(PyLong_AsLong(by));
+    return PyLong_FromLong(autocast_regions.depth);
+  });
+}
+PyObject* set_autocast_cache_py(PyObject*, PyObject* on) {
+  autocast_regions.keep_casts = on == Py_True;
+  Py_RETURN_NONE;
+}
+PyObject* get_autocast_cache_py(PyObject*, PyObject*) {
+  return PyBool_FromLong(autocast_regions.keep_casts);
+}
+PyObject* clear_autocast_cache_py(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    clear_autocast_cache();
+    Py_RETURN_NONE;
+  });
+}
 PyObject* queue_callback_py(PyObject*, PyObject* f) {
   return guarded([&]() -> PyObject* {
     queue_callback([kept = keep(f)] {
@@ -377,6 +398,10 @@ PyMethodDef module_functions[] = {
     {"is_inference_mode_enabled", is_inference_py, METH_NOARGS, nullptr},
     {"_set_autocast", set_autocast_py, METH_VARARGS, nullptr},
     {"_get_autocast", get_autocast_py, METH_NOARGS, nullptr},
+    {"_autocast_depth", autocast_depth_py, METH_O, nullptr},
+    {"_set_autocast_cache", set_autocast_cache_py, METH_O, nullptr},
+    {"_get_autocast_cache", get_autocast_cache_py, METH_NOARGS, nullptr},
+    {"_clear_autocast_cache", clear_autocast_cache_py, METH_NOARGS, nullptr},
     {"_queue_callback", queue_callback_py, METH_O, nullptr},
     {}};
 

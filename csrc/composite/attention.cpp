@@ -80,15 +80,10 @@ void check_arguments(const Tensor& q, const Tensor& k, const Tensor& v, const Op
 
 namespace ops {
 
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                    const OptTensor& attn_mask, double dropout_p, bool is_causal,
-                                    std::optional<double> scale, bool enable_gqa) {
-  if (thread_state.autocast) [[unlikely]] {
-    Scoped<bool> off(thread_state.autocast, false);
-    return scaled_dot_product_attention(autocast_lower(query), autocast_lower(key),
-                                        autocast_lower(value), autocast_lower(attn_mask), dropout_p,
-                                        is_causal, scale, enable_gqa);
-  }
+Tensor scaled_dot_product_attention_uncast(const Tensor& query, const Tensor& key,
+                                           const Tensor& value, const OptTensor& attn_mask,
+                                           double dropout_p, bool is_causal,
+                                           std::optional<double> scale, bool enable_gqa) {
   check_arguments(query, key, value, attn_mask);
   const double factor =
       scale.value_or(1.0 / std::sqrt(double(std::max<int64_t>(query.size(-1), 1))));

@@ -17,7 +17,9 @@ bool has_kernel(DType t) { return t == DType::Float32 || t == DType::Float64; }
 
 // A layer of one direction, by the kernel where there is one.
 LayerResults run_layer(const LayerInputs& in) {
-  if (in.projection || !has_kernel(in.tensors[0].dtype())) return composed_layer(in);
+  // under autocast the products are in the lower dtype, the states in that of the first one
+  if (in.projection || thread_state.autocast || !has_kernel(in.tensors[0].dtype()))
+    return composed_layer(in);
   const bool save = any_wants_grad(in.tensors);
   if (in.kind == RnnKind::Lstm) {
     auto [out, hy, cy, saved] = _lstm_layer(in.tensors, in.batch_sizes, in.reverse, save);

@@ -2,6 +2,7 @@
 #include "kernels/shape.h"
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "dispatch/autocast.h"
 #include "dispatch/promotion.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -223,7 +224,7 @@ Tensor contiguous(const Tensor& self, std::optional<MemoryFormat> format) {
   return self.is_contiguous(f) ? self : clone(self, f);
 }
 
-Tensor stack(const TensorList& tensors, int64_t dim) {
+Tensor stack_uncast(const TensorList& tensors, int64_t dim) {
   check(!tensors.empty(), "stack expects a non-empty TensorList");
   int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
   TensorList parts;
@@ -349,6 +350,11 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
   check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
   check<NotImplementedError>(mode == "reflect" || mode == "replicate" || mode == "circular",
                              "Unrecognised padding mode ", mode);
+  if (thread_state.autocast && mode != "circular" && (mode == "replicate" || pad.size() < 6)) {
+    // PyTorch's policy names all of them but this one
+    Scoped<bool> off(thread_state.autocast, false);
+    return ops::pad(autocast_to(self, DType::Float32), pad, mode, value);
+  }
   // each dimension is a gather with the padded positions, of floating tensors in one kernel
   Tensor out = self;
   bool by_kernel = self.is_floating() && pad.size() <= 6 && self.numel() > 0, pads = false;

@@ -66,22 +66,22 @@ Tensor share_like(double q, const Tensor& self) {
 
 }  // namespace
 
-Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                const std::string& interpolation) {
+Tensor quantile_uncast(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                       bool keepdim, const std::string& interpolation) {
   if (q.dtype() == self.dtype()) check_shares(q);
   return quantiles(self, q, dim, keepdim, interpolation, false);
 }
-Tensor quantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
-                       const std::string& interpolation) {
+Tensor quantile_scalar_uncast(const Tensor& self, double q, std::optional<int64_t> dim,
+                              bool keepdim, const std::string& interpolation) {
   return quantiles(self, share_like(q, self), dim, keepdim, interpolation, false);
 }
-Tensor nanquantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                   const std::string& interpolation) {
+Tensor nanquantile_uncast(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                          bool keepdim, const std::string& interpolation) {
   if (q.dtype() == self.dtype()) check_shares(q);
   return quantiles(self, q, dim, keepdim, interpolation, true);
 }
-Tensor nanquantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
-                          const std::string& interpolation) {
+Tensor nanquantile_scalar_uncast(const Tensor& self, double q, std::optional<int64_t> dim,
+                                 bool keepdim, const std::string& interpolation) {
   return quantiles(self, share_like(q, self), dim, keepdim, interpolation, true);
 }
 

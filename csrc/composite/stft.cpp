@@ -27,7 +27,7 @@ bool is_complex_window(const OptTensor& window) { return window && window->is_co
 
 }  // namespace
 
-Tensor stft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_length,
+Tensor stft_uncast(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_length,
             std::optional<int64_t> length, const OptTensor& window, bool center,
             const std::string& pad_mode, bool normalized, std::optional<bool> onesided,
             std::optional<bool> return_complex, std::optional<bool> align_to_window) {

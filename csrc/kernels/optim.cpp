@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cmath>
 
 #include "kernels/optim_loops.h"
@@ -152,6 +153,77 @@ void _sgd_step_(const TensorList& params, const TensorList& grads, const TensorL
         momentum != 0 ? element(buffers[i], begin) : nullptr, end - begin, s);
   });
   for (auto& p : params) bump_version(p, op);
+}
+
+// ---- scaling of losses
+
+namespace {
+
+void check_number(const char* op, const char* name, const Tensor& t, DType dtype,
+                  const char* kind) {
+  check(t.numel() == 1, name, " must be a 1-element tensor.", " (", op, " got shape ", t.sizes(),
+        ")");
+  check(t.dtype() == dtype, name, " must be ", kind, " tensor.", " (", op, " got dtype ", t.dtype(),
+        ")");
+}
+
+}  // namespace
+
+void _amp_foreach_non_finite_check_and_unscale_(const TensorList& self, const Tensor& found_inf,
+                                                const Tensor& inv_scale) {
+  const char* op = "_amp_foreach_non_finite_check_and_unscale_";
+  if (self.empty()) return;
+  check_number(op, "inv_scale", inv_scale, DType::Float32, "a float");
+  check_number(op, "found_inf", found_inf, DType::Float32, "a float");
+  for (auto& g : self)
+    check<NotImplementedError>(g.is_floating(), op, ": not implemented for ", g.dtype(),
+                               ", expected gradients of floating point");
+  if (found_inf.is_meta()) return;
+  TensorList work;
+  for (auto& g : self) {
+    const bool dense = is_non_overlapping_and_dense(g.sizes(), g.strides());
+    work.push_back(dense ? g : ops::contiguous(g, MemoryFormat::Contiguous));
+  }
+  const float factor = *inv_scale.data<float>();
+  std::atomic<bool> bad = false;
+  for_pieces(work, [&](uint32_t i, int64_t begin, int64_t end) {
+    const Tensor& g = work[i];
+    const int column = g.dtype() == DType::Float32   ? 0
+                       : g.dtype() == DType::Float64 ? 1
+                       : g.dtype() == DType::Float16 ? 2
+                                                     : 3;
+    if (loops().unscale[column](element(g, begin), end - begin, factor))
+      bad.store(true, std::memory_order_relaxed);
+  });
+  if (bad) *found_inf.data<float>() = 1;
+  for (size_t i = 0; i < self.size(); i++) {
+    if (!work[i].is_same(self[i])) copy_kernel(self[i], work[i]);
+    bump_version(self[i], op);
+  }
+  bump_version(found_inf, op);
+}
+
+Tensor _amp_update_scale_(const Tensor& self, const Tensor& growth_tracker, const Tensor& found_inf,
+                          double growth_factor, double backoff_factor, int64_t growth_interval) {
+  const char* op = "_amp_update_scale_";
+  check_number(op, "growth_tracker", growth_tracker, DType::Int32, "an int");
+  check_number(op, "current_scale", self, DType::Float32, "a float");
+  check_number(op, "found_inf", found_inf, DType::Float32, "a float");
+  if (self.is_meta()) return self;
+  float& scale = *self.data<float>();
+  int32_t& steps = *growth_tracker.data<int32_t>();
+  if (*found_inf.data<float>() != 0) {
+    scale = float(scale * backoff_factor);
+    steps = 0;
+  } else if (steps + 1 == growth_interval) {
+    const float larger = float(scale * growth_factor);
+    if (std::isfinite(larger)) scale = larger;
+    steps = 0;
+  } else {
+    steps++;
+  }
+  bump_version(growth_tracker, op);
+  return self;
 }
 
 }  // namespace kernels

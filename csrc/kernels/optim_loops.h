@@ -17,6 +17,8 @@ struct OptimLoops {
   void (*adam[2])(void* p, const void* g, void* m, void* v, void* vmax, int64_t n,
                   const AdamScalars& s);  // float, double
   void (*sgd[2])(void* p, const void* g, void* buffer, int64_t n, const SgdScalars& s);
+  // Multiplies by a factor; true if any element was not finite. float, double, half, bfloat16
+  bool (*unscale[4])(void* g, int64_t n, float factor);
 };
 
 }  // namespace flambeau

@@ -1,6 +1,7 @@
 // Element updates in PyTorch's order of operations, so that trajectories agree to rounding.
 #include "kernels/optim_loops.h"
 
+#include "simd/element.h"
 #include "simd/vmath.h"
 
 namespace flambeau {
@@ -64,10 +65,28 @@ void sgd(void* p, const void* g, void* buffer, int64_t n, const SgdScalars& s) {
   run(static_cast<T*>(p), static_cast<const T*>(g), static_cast<T*>(buffer), n, s);
 }
 
+template <class T>
+bool unscale(void* grad, int64_t n, float factor) {
+  using Wide = std::conditional_t<__is_same(T, double), double, float>;
+  using Flag = std::conditional_t<__is_same(T, double), int64_t, int32_t>;
+  T* g = static_cast<T*>(grad);
+  Flag bad = 0;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; i++) {
+    const Wide x = load(g[i]);
+    bad |= Flag(x - x != Wide(0));  // inf and NaN, whose difference is NaN
+    g[i] = store<T>(x * Wide(factor));
+  }
+  return bad != 0;
+}
+
 }  // namespace
 
 extern const OptimLoops optim_loops[];
-const OptimLoops optim_loops[] = {{{adam<float>, adam<double>}, {sgd<float>, sgd<double>}}};
+const OptimLoops optim_loops[] = {
+    {{adam<float>, adam<double>},
+     {sgd<float>, sgd<double>},
+     {unscale<float>, unscale<double>, unscale<HalfBits>, unscale<BFloat16Bits>}}};
 
 }  // namespace FLAMBEAU_TARGET_NS
 }  // namespace flambeau

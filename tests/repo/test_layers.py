@@ -129,6 +129,8 @@ def layer_of(module):
             return "functional"
     if parts[0] == "_tensor":
         return "methods"
+    if parts[1:2] == ["amp"]:  # the old names of amp: cpu.amp, cuda.amp
+        return "amp"
     if parts[0] in ("_alias", "_alias_metadata", "_info"):
         return "cli"
     if parts[0] == "_utils":

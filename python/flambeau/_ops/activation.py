@@ -275,6 +275,7 @@ op(
     """,
     samples=[],
     forms="function method",
+    tags="autocast:lower",
     doc="Negative elements times a learned slope, one for all or one a channel.",
 )
 op(

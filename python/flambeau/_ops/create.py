@@ -378,6 +378,7 @@ op(
     node="PolarBackward0",
     forms="function out",
     samples=[(T(3), T(3))],
+    tags="autocast:fp32",
     doc="Complex numbers from magnitude and angle.",
 )
 
@@ -398,6 +399,7 @@ op(
     node="StackBackward0",
     samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)], -1)],
     forms="function out",
+    tags="autocast:promote",
     doc="Tensors joined along a new dimension.",
 )
 for _name, _d, _way in (("hstack", 1, "columns"), ("vstack", 0, "rows"), ("dstack", 2, "depth")):

@@ -80,6 +80,7 @@ op(
         "source": "index_select(grad, dim, index) if source.ndim > 0 else reshape(index_select(grad, dim, index), ())",
     },
     forms=FMI + " out",
+    tags="autocast:promote",
     doc="Entries ``index`` of a dimension replaced by those of ``source``.",
 )
 op(

@@ -22,7 +22,10 @@ Fields of an entry
     alias    other public names ("multiply", "special.expm1", "nn.functional.relu")
     samples  calls that must work: see samples.py;  errors: calls that must fail
     ref      NumPy expression of the float64 oracle over the argument names
-    tags     internal random autocast:lower autocast:fp32 view_copy
+    tags     internal random view_copy
+             autocast:<policy> (what arguments become under autocast: lower, its dtype; fp32; promote,
+             the widest among them; none, left alone, nor do operators inside cast. A composition
+             with it is written as `<name>_uncast`),
              any_device (arguments may be on different ones), divides (integers refuse `other` = 0),
              number_first (functions take a number as `self`), number_then_tensor (only before a
              tensor), cost:N (about ns per 16 elements of a pointwise loop: when threads pay),

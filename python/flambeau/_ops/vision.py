@@ -53,7 +53,7 @@ op(
         "grid": f"_grid_slope(grad, input, grid, {_SAME})",
     },
     forms="",
-    tags="internal",
+    tags="internal autocast:fp32",
 )
 op(
     f"_grid_scatter(Tensor grad_output, Tensor grid, int[] size, {_GRID}) -> Tensor",

@@ -50,7 +50,7 @@ from ._functional_attention import (
     _none_or_dtype,
     multi_head_attention_forward,
 )
-from ._functional_common import _list_with_default, _pair, _single, _triple
+from ._functional_common import _list_with_default, _pair, _single, _triple, autocast_policy
 from ._functional_distance import cosine_similarity, normalize, pairwise_distance, pdist
 from ._functional_embedding import embedding, embedding_bag
 from ._functional_loss import (
@@ -146,6 +146,7 @@ def pad(input, pad, mode="constant", value=None):
     return ops.pad(input, pad, mode, value)
 
 
+@autocast_policy("none")
 def bilinear(input1, input2, weight, bias=None):
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k.
 
