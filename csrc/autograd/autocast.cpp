@@ -59,7 +59,7 @@ TensorList autocast_to(const TensorList& list, DType dtype) {
 }
 
 void autocast_widen(const char* op, DType& widest, const Tensor& t) {
-  if (!castable(t) || t.dtype() == thread_state.autocast_dtype) return;
+  if (widest == DType::Float32 || !castable(t) || t.dtype() == widest) return;
   check(t.dtype() == DType::Float32, op, ": Unexpected floating ScalarType in autocast: got ",
         t.dtype(), ", expected ", thread_state.autocast_dtype, " or Float; cast it first");
   widest = DType::Float32;

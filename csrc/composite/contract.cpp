@@ -292,9 +292,9 @@ Tensor _tensordot(const Tensor& self, const Tensor& other, const Dims& dims_self
   for (int64_t d : summed_a) k *= a.sizes()[size_t(d)];
   for (int64_t d : summed_a) free_a.push_back(d);
   for (int64_t d : free_b) summed_b.push_back(d);
-  return reshape(
-      mm(reshape(permute(a, free_a), Dims{rows, k}), reshape(permute(b, summed_b), Dims{k, cols})),
-      shape);
+  Tensor x = permute(a, free_a), y = permute(b, summed_b);
+  if (rows == 1 && cols == 1) return reshape(dot(reshape(x, Dims{k}), reshape(y, Dims{k})), shape);
+  return reshape(mm(reshape(x, Dims{rows, k}), reshape(y, Dims{k, cols})), shape);
 }
 
 Tensor linalg_multi_dot(const TensorList& tensors) {

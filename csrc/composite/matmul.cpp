@@ -40,6 +40,7 @@ Tensor inner(const Tensor& self, const Tensor& other) {
   check(self.sizes().back() == other.sizes().back(),
         "inner() the last dimension must match on both input tensors but got shapes ", self.sizes(),
         " and ", other.sizes());
+  if (self.dim() == 1 && other.dim() == 1) return reshape(dot(self, other), Dims{});
   Dims shape = self.sizes();
   shape.pop_back();
   for (size_t i = 0; i + 1 < other.sizes().size(); i++) shape.push_back(other.sizes()[i]);

@@ -10,9 +10,10 @@ import math
 import warnings
 
 from flambeau import _C
+from flambeau._autocast import autocast_policy
 from flambeau._C import ops
 
-from ._functional_common import autocast_policy, check_reduction, legacy_get_string, reduce_loss
+from ._functional_common import check_reduction, legacy_get_string, reduce_loss
 from ._functional_distance import pairwise_distance
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from flambeau._autocast import autocast_policy
 from flambeau._C import ops
 
-from ._functional_common import _list_with_default, _pair, _single, _triple, autocast_policy
+from ._functional_common import _list_with_default, _pair, _single, _triple
 
 
 def _max_pool(n):

@@ -8,6 +8,7 @@ here and, by subject, in the `_functional_*` modules.
 
 from __future__ import annotations
 
+from flambeau._autocast import autocast_policy
 from flambeau._C import Tensor, ops
 from flambeau.autograd import no_grad
 
@@ -50,7 +51,7 @@ from ._functional_attention import (
     _none_or_dtype,
     multi_head_attention_forward,
 )
-from ._functional_common import _list_with_default, _pair, _single, _triple, autocast_policy
+from ._functional_common import _list_with_default, _pair, _single, _triple
 from ._functional_distance import cosine_similarity, normalize, pairwise_distance, pdist
 from ._functional_embedding import embedding, embedding_bag
 from ._functional_loss import (
