@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "autograd/node.h"
 #include "ops/all.h"
@@ -34,11 +35,14 @@ Tensor kept_cast(const Tensor& t, DType dtype) {
   KeptCast& k = at->second;
   // Changed values, another memory (`.data = `), another dtype inside, and a cast that was made
   // without recording its gradient all need a new one.
-  const bool usable = !fresh && k.version == t.version() && k.data == t.bytes() &&
-                      equal(k.cast.sizes(), t.sizes()) && k.cast.dtype() == dtype &&
-                      (wants_grad(k.cast) || !grad_enabled());
-  if (!usable) k = {t, ops::_to_dtype(t, dtype), t.bytes(), t.version()};
-  return k.cast;
+  const bool usable = !fresh && k.cast.defined() && k.version == t.version() &&
+                      k.data == t.bytes() && equal(k.cast.sizes(), t.sizes()) &&
+                      k.cast.dtype() == dtype && (wants_grad(k.cast) || !grad_enabled());
+  if (usable) return k.cast;
+  KeptCast made{t, ops::_to_dtype(t, dtype), t.bytes(), t.version()};
+  Tensor cast = made.cast;
+  std::swap(k, made);  // the one before goes last: its destructors may run Python
+  return cast;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections import abc, defaultdict
 from enum import Enum
+from typing import Any
 
 import flambeau
 from flambeau import _C
@@ -76,13 +77,13 @@ class GradScaler:
         if not backoff_factor < 1.0:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale = init_scale
-        self._scale = None  # made by the first call of scale(), on the device of the loss
+        self._scale: Any = None  # made by the first call of scale(), on the device of the loss
         self._growth_factor = growth_factor
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._init_growth_tracker = 0
         self._growth_tracker = None
-        self._per_optimizer_states = defaultdict(_fresh_state)
+        self._per_optimizer_states: Any = defaultdict(_fresh_state)
 
     # ---- one iteration
 
