@@ -120,6 +120,10 @@ def test_arguments():
         region = flambeau.autocast("cuda")
     with region:
         assert product() == F32 and not on("cuda")
+    with pytest.raises(TypeError, match="enabled must be a bool"):
+        with flambeau.autocast("cpu", cache_enabled=1):
+            pass
+    assert not on()
 
 
 def test_cuda_inside_cpu_leaves_it_on():

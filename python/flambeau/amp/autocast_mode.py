@@ -75,10 +75,11 @@ class autocast:
 
     def __enter__(self):
         name = _switches._device_name(self.device, "autocast")
-        self._before.append((*_switches._read_autocast(name), _C._get_autocast_cache()))
+        before = (*_switches._read_autocast(name), _C._get_autocast_cache())
+        _switches.set_autocast_cache_enabled(self._cache_enabled)  # refuses what is not a bool
         _switches._write_autocast(name, self._enabled, self.fast_dtype)
-        _C._set_autocast_cache(self._cache_enabled)
         _C._autocast_depth(1)
+        self._before.append(before)
         return self
 
     def __exit__(self, *exc):
