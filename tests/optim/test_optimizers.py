@@ -194,33 +194,6 @@ def test_differentiable_adam_and_sgd():
         assert start.grad.tolist() == pytest.approx([1.0, 1.0], abs=0.02)
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize(
-    "cls, options",
-    [
-        (optim.Adam, {"amsgrad": True}),
-        (optim.AdamW, {}),
-        (optim.SGD, {"momentum": 0.9, "nesterov": True}),
-        (optim.SGD, {}),
-    ],
-)
-def test_kernel_and_operators_agree(cls, options, maximize, monkeypatch):
-    module = "sgd" if cls is optim.SGD else "adam"
-    for dtype, tolerance in ((flambeau.float32, 1e-6), (flambeau.float64, 1e-14)):
-        rows = []
-        for use_kernel in (True, False):
-            problem = Problem(flambeau, dtype)
-            optimizer = cls(problem.params, lr=0.1, weight_decay=0.1, maximize=maximize, **options)
-            with monkeypatch.context() as patch:
-                if not use_kernel:
-                    patch.setattr(f"flambeau.optim.{module}.kernel_takes", lambda p, g: False)
-                for _ in range(5):
-                    problem.set_gradients()
-                    optimizer.step()
-            rows.append(problem.row())
-        close(rows[:1], rows[1:], tolerance, tolerance)
-
-
 def test_parameters_without_gradient_are_left_alone():
     p, q = leaf(1.0), leaf(1.0)
     optimizer = optim.SGD([p, q], lr=0.5, momentum=0.5)

@@ -13,11 +13,11 @@ from ._common import (
     tensor_steps,
     to_scalar,
 )
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 from .adam import _check_eps
 
 
-class RMSprop(PerParameterOptimizer):
+class RMSprop(DenseOptimizer):
     """RMSprop: steps divided by a running root mean square of the gradient.
 
     Args:
@@ -77,6 +77,31 @@ class RMSprop(PerParameterOptimizer):
             state["momentum_buffer"] = ops.zeros_like(p)
         if group["centered"]:
             state["grad_avg"] = ops.zeros_like(p)
+
+    def _state_keys(self, group):
+        keys = ["square_avg"]
+        if group["centered"]:
+            keys.append("grad_avg")
+        if group["momentum"] > 0:
+            keys.append("momentum_buffer")
+        return tuple(keys), ("step",)
+
+    def _run(self, group, params, grads, square_avgs, *rest):
+        *rest, steps = rest
+        ops._rmsprop_step_(
+            params,
+            grads,
+            square_avgs,
+            rest[0] if group["centered"] else [],
+            rest[-1] if group["momentum"] > 0 else [],
+            steps,
+            to_scalar(group["lr"]),
+            group["alpha"],
+            group["eps"],
+            group["weight_decay"],
+            group["momentum"],
+            group["maximize"],
+        )
 
     def _update(self, p, grad, state, group):
         lr, alpha = group["lr"], group["alpha"]
