@@ -12,15 +12,13 @@ void append(const Object& list, PyObject* item) { must(PyList_Append(list.get(),
 
 bool takes(const Tensor& p, const Tensor& grad) {
   return p.storage() && grad.storage() && p.device() == grad.device() && !p.is_meta() &&
-         (p.is_floating() || p.is_complex()) && grad.dtype() == p.dtype() &&
-         equal(grad.sizes(), p.sizes());
+         (p.is_floating() || p.is_complex()) && grad.dtype() == p.dtype();
 }
 
 bool fits(PyObject* o, const Tensor& p) {
   if (!is_plain_tensor(o)) return false;
   const Tensor& t = as_tensor(o);
-  return t.storage() && t.dtype() == p.dtype() && t.device() == p.device() &&
-         equal(t.sizes(), p.sizes());
+  return t.storage() && t.dtype() == p.dtype() && t.device() == p.device();
 }
 
 bool counts(PyObject* o, const Tensor& p) {

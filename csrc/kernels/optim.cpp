@@ -125,18 +125,21 @@ class Step {
     }
   }
 
+  template <class F>
+  bool all_of(size_t i, F&& holds) const {
+    for (auto* column : columns_)
+      if (column && !holds((*column)[i])) return false;
+    return true;
+  }
+
   void lay_out(size_t i, Work& w, const OptimRule& rule, bool wide) {
     const Tensor& p = params_[i];
     w.loop = rule[int(kind_of(op_, i, p.dtype(), wide))];
     w.width = p.is_complex() ? p.itemsize() / 2 : p.itemsize();
     w.n = p.is_complex() ? 2 * p.numel() : p.numel();
-    bool contiguous = true, same = true;
-    for (auto* column : columns_)
-      if (column) {
-        contiguous &= (*column)[i].is_contiguous();
-        same &= equal((*column)[i].strides(), p.strides());
-      }
-    const bool flat = contiguous || (same && is_non_overlapping_and_dense(p.sizes(), p.strides()));
+    const bool flat = all_of(i, [](const Tensor& t) { return t.is_contiguous(); }) ||
+                      (is_non_overlapping_and_dense(p.sizes(), p.strides()) &&
+                       all_of(i, [&](const Tensor& t) { return equal(t.strides(), p.strides()); }));
     if (!flat) w.moved.resize(kMaxTensors);
     for (size_t k = 0; k < kMaxTensors; k++) {
       if (!columns_[k]) continue;
@@ -177,15 +180,17 @@ class Step {
   }
 
   void finish(const std::vector<Work>& works) const {
-    for (size_t i = 0; i < works.size(); i++)
-      for (size_t k = 0; k < kMaxTensors; k++) {
-        if (!columns_[k] || k == kGradients) continue;
+    const auto site = current_call_site();
+    for (size_t k = 0; k < kMaxTensors; k++) {
+      if (!columns_[k] || k == kGradients) continue;
+      for (size_t i = 0; i < works.size(); i++) {
         const Tensor& t = (*columns_[k])[i];
         if (!works[i].moved.empty()) copy_kernel(t, works[i].moved[k]);
-        bump_version(t, op_);
+        version_counter(t).bump(op_, site);
       }
+    }
     for (auto* list : counters_)
-      for (auto& t : *list) bump_version(t, op_);
+      for (auto& t : *list) version_counter(t).bump(op_, site);
   }
 
   const char* op_;

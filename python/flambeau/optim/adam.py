@@ -255,8 +255,8 @@ def _apply_differentiable(p, exp_avg, exp_avg_sq, max_sq, step_t, group):
     minus_step_size = -(group["lr"] / (1 - beta1**step))
     correction = sqrt(1 - beta2**step)
     if max_sq is not None:
-        # The clone keeps the saved value of maximum apart from the in-place copy.
-        max_sq.copy_(ops.maximum(max_sq.clone(), exp_avg_sq))
+        # The clones keep the saved values of maximum apart from what changes in place.
+        max_sq.copy_(ops.maximum(max_sq.clone(), exp_avg_sq.clone()))
         exp_avg_sq = max_sq
     denom = exp_avg_sq.sqrt() / (correction * minus_step_size) + group["eps"] / minus_step_size
     p.addcdiv_(exp_avg.clone(), denom)

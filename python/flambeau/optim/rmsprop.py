@@ -114,7 +114,8 @@ class RMSprop(DenseOptimizer):
         square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
             grad_avg.lerp_(grad, 1 - alpha)
-            avg = square_avg.addcmul(grad_avg, grad_avg, value=-1).sqrt()
+            mean = grad_avg.clone() if group["differentiable"] else grad_avg
+            avg = square_avg.addcmul(mean, mean, value=-1).sqrt()
         else:
             avg = square_avg.sqrt()
         avg = avg.add(group["eps"])
@@ -122,7 +123,7 @@ class RMSprop(DenseOptimizer):
         if group["momentum"] > 0:
             buffer.mul_(group["momentum"]).addcdiv_(grad, avg)
             if keep_lr:
-                p.sub_(buffer * lr)
+                p.sub_(buffer.clone() * lr)
             else:
                 p.add_(buffer, alpha=-to_scalar(lr))
         elif keep_lr:
