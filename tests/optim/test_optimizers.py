@@ -416,3 +416,16 @@ def test_errors(call, error, message):
 def test_duplicate_parameter_warns():
     with pytest.warns(UserWarning, match="duplicate parameters"):
         optim.SGD([P, P])
+
+
+def test_numbers_of_a_duplicate_parameter():
+    p, q = leaf(1.0), leaf(2.0)
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        optimizer = optim.SGD([p, p, q])
+    assert optimizer.state_dict()["param_groups"][0]["params"] == [1, 1, 2]
+
+
+def test_one_beta_is_too_few():
+    for cls in (optim.Adam, optim.Adamax, optim.NAdam, optim.RAdam):
+        with pytest.raises(IndexError):
+            cls([leaf(1.0)], betas=(0.9,))

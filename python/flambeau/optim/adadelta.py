@@ -73,9 +73,13 @@ class Adadelta(DenseOptimizer):
     def _state_keys(self, group):
         return ("square_avg", "acc_delta"), ("step",)
 
-    def _run(self, group, *lists):
+    def _run(self, group, params, grads, square_avgs, acc_deltas, steps):
         ops._adadelta_step_(
-            *lists,
+            params,
+            grads,
+            square_avgs,
+            acc_deltas,
+            steps,
             to_scalar(group["lr"]),
             group["rho"],
             group["eps"],

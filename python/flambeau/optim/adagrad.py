@@ -91,9 +91,12 @@ class Adagrad(DenseOptimizer):
     def _state_keys(self, group):
         return ("sum",), ("step",)
 
-    def _run(self, group, *lists):
+    def _run(self, group, params, grads, sums, steps):
         ops._adagrad_step_(
-            *lists,
+            params,
+            grads,
+            sums,
+            steps,
             to_scalar(group["lr"]),
             group["lr_decay"],
             group["eps"],

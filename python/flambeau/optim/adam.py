@@ -130,6 +130,7 @@ class Adam(DenseOptimizer):
 
     def _run(self, group, params, grads, exp_avgs, exp_avg_sqs, *rest):
         *max_exp_avg_sqs, steps = rest
+        beta1, beta2 = group["betas"]
         ops._adam_step_(
             params,
             grads,
@@ -138,7 +139,8 @@ class Adam(DenseOptimizer):
             max_exp_avg_sqs[0] if max_exp_avg_sqs else [],
             steps,
             to_scalar(group["lr"]),
-            *group["betas"],
+            beta1,
+            beta2,
             group["eps"],
             group["weight_decay"],
             group["decoupled_weight_decay"],

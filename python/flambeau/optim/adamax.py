@@ -73,11 +73,17 @@ class Adamax(DenseOptimizer):
     def _state_keys(self, group):
         return ("exp_avg", "exp_inf"), ("step",)
 
-    def _run(self, group, *lists):
+    def _run(self, group, params, grads, exp_avgs, exp_infs, steps):
+        beta1, beta2 = group["betas"]
         ops._adamax_step_(
-            *lists,
+            params,
+            grads,
+            exp_avgs,
+            exp_infs,
+            steps,
             to_scalar(group["lr"]),
-            *group["betas"],
+            beta1,
+            beta2,
             group["eps"],
             group["weight_decay"],
             group["maximize"],

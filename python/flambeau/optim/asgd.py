@@ -79,9 +79,14 @@ class ASGD(DenseOptimizer):
     def _state_keys(self, group):
         return ("ax",), ("step", "eta", "mu")
 
-    def _run(self, group, *lists):
+    def _run(self, group, params, grads, axs, steps, etas, mus):
         ops._asgd_step_(
-            *lists,
+            params,
+            grads,
+            axs,
+            steps,
+            etas,
+            mus,
             to_scalar(group["lr"]),
             group["lambd"],
             group["alpha"],

@@ -80,11 +80,18 @@ class NAdam(DenseOptimizer):
     def _state_keys(self, group):
         return ("exp_avg", "exp_avg_sq"), ("step", "mu_product")
 
-    def _run(self, group, *lists):
+    def _run(self, group, params, grads, exp_avgs, exp_avg_sqs, steps, mu_products):
+        beta1, beta2 = group["betas"]
         ops._nadam_step_(
-            *lists,
+            params,
+            grads,
+            exp_avgs,
+            exp_avg_sqs,
+            steps,
+            mu_products,
             to_scalar(group["lr"]),
-            *group["betas"],
+            beta1,
+            beta2,
             group["eps"],
             group["weight_decay"],
             group["momentum_decay"],

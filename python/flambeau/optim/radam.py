@@ -73,11 +73,17 @@ class RAdam(DenseOptimizer):
     def _state_keys(self, group):
         return ("exp_avg", "exp_avg_sq"), ("step",)
 
-    def _run(self, group, *lists):
+    def _run(self, group, params, grads, exp_avgs, exp_avg_sqs, steps):
+        beta1, beta2 = group["betas"]
         ops._radam_step_(
-            *lists,
+            params,
+            grads,
+            exp_avgs,
+            exp_avg_sqs,
+            steps,
             to_scalar(group["lr"]),
-            *group["betas"],
+            beta1,
+            beta2,
             group["eps"],
             group["weight_decay"],
             group["decoupled_weight_decay"],

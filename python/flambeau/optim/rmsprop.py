@@ -87,13 +87,13 @@ class RMSprop(DenseOptimizer):
         return tuple(keys), ("step",)
 
     def _run(self, group, params, grads, square_avgs, *rest):
-        *rest, steps = rest
+        *means, steps = rest
         ops._rmsprop_step_(
             params,
             grads,
             square_avgs,
-            rest[0] if group["centered"] else [],
-            rest[-1] if group["momentum"] > 0 else [],
+            means[0] if group["centered"] else [],
+            means[-1] if group["momentum"] > 0 else [],
             steps,
             to_scalar(group["lr"]),
             group["alpha"],

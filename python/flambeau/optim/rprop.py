@@ -60,8 +60,20 @@ class Rprop(DenseOptimizer):
     def _state_keys(self, group):
         return ("prev", "step_size"), ("step",)
 
-    def _run(self, group, *lists):
-        ops._rprop_step_(*lists, *group["etas"], *group["step_sizes"], group["maximize"])
+    def _run(self, group, params, grads, prevs, step_sizes, steps):
+        (eta_minus, eta_plus), (smallest, largest) = group["etas"], group["step_sizes"]
+        ops._rprop_step_(
+            params,
+            grads,
+            prevs,
+            step_sizes,
+            steps,
+            eta_minus,
+            eta_plus,
+            smallest,
+            largest,
+            group["maximize"],
+        )
 
     def _update(self, p, grad, state, group):
         (eta_minus, eta_plus), (smallest, largest) = group["etas"], group["step_sizes"]
