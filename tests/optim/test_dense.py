@@ -1,6 +1,10 @@
 """The step over all parameters in one call equals the step with operators, whatever the tensors."""
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +98,28 @@ def test_fused_rounds_halves_once(cls):
             optimizer.step()
             results[key] = p.detach()
         assert results["fused"].equal(results["wide"].to(dtype))
+
+
+PRINT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_dense import *
+for cls, options in RULES:
+    for name in ("float32", "bfloat16", "complex128"):
+        for t in sum(trajectory(cls, options, getattr(flambeau, name)), [])[:40]:
+            t = flambeau.view_as_real(t.contiguous()) if t.is_complex() else t.float()
+            print(cls.__name__, name, hash(tuple(t.reshape(-1).tolist())))
+"""
+
+
+def test_same_bits_on_every_instruction_set():
+    folder = str(Path(__file__).parent)
+    texts = set()
+    for target in ("baseline", "avx2", "avx512"):
+        env = {**os.environ, "FLAMBEAU_CPU": target}
+        command = [sys.executable, "-c", PRINT, folder]
+        texts.add(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
+    assert len(texts) == 1
 
 
 def test_versions_move_on():
@@ -198,6 +224,30 @@ def test_scaler_of_a_fused_step(cls):
     optimizer.found_inf = flambeau.tensor(0.0)
     with pytest.raises(AssertionError, match="grad_scale and found_inf"):
         optimizer.step()
+
+
+class Sparse(flambeau.Tensor):
+    """What the optimizers ask of a sparse gradient."""
+
+    layout = "sparse"
+
+
+def test_sparse_gradients_are_refused_before_anything_moves():
+    class Derived(optim.AdamW):
+        pass
+
+    names = {Derived: "Adam", optim.AdamW: "Adam", optim.Adam: "Adam"}
+    names |= {cls: cls.__name__ for cls, _ in RULES if cls not in names}
+    for cls, name in names.items():
+        if cls in (optim.SGD, optim.Adagrad):  # they take them
+            continue
+        p, q = flambeau.ones(2).requires_grad_(), flambeau.ones(2).requires_grad_()
+        optimizer = cls([p, q])
+        p.grad, q.grad = flambeau.ones(2), flambeau.ones(2).as_subclass(Sparse)
+        hint = ", please consider SparseAdam instead" if name == "Adam" else ""
+        with pytest.raises(RuntimeError, match=f"^{name} does not support sparse gradients{hint}$"):
+            optimizer.step()
+        assert p.tolist() == [1.0, 1.0] and len(optimizer.state) == 0
 
 
 FLAGS = [

@@ -121,7 +121,8 @@ class DenseOptimizer(Optimizer):
             return
         for p in params:
             if p.grad.layout is not strided:
-                check_dense(type(self).__name__, p.grad, self._sparse_hint)
+                rules = [c for c in type(self).__mro__ if DenseOptimizer in c.__bases__]
+                check_dense(rules[-1].__name__, p.grad, self._sparse_hint)
 
     def _update_one(self, p, group):
         grad = -p.grad if group["maximize"] else p.grad

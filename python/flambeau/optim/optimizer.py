@@ -9,13 +9,17 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
 from copy import deepcopy
 from itertools import chain
+from typing import Any
 
 from flambeau._C import Tensor, _set_grad_enabled, is_grad_enabled
 from flambeau.utils.hooks import RemovableHandle
 
 from ._common import process_state_value
+
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 _global_optimizer_pre_hooks: OrderedDict = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict = OrderedDict()

@@ -82,6 +82,7 @@ class SGD(DenseOptimizer):
             },
         )
 
+    _takes_sparse = True
     _foreach_differentiates = True
     _first_step_makes_state = True
 
