@@ -34,6 +34,7 @@ class DenseOptimizer(Optimizer):
     _capturable_names = "params and state_steps"
     _foreach_differentiates = False
     _first_step_makes_state = False
+    _checked_groups = 0  # whether their parameters can be fused
 
     def __init__(self, params, defaults):
         super().__init__(params, defaults)
@@ -50,7 +51,12 @@ class DenseOptimizer(Optimizer):
         loss = run_closure(closure, enable_grad)
         for group in self.param_groups:
             self._step_group(group)
+        self._checked_groups = len(self.param_groups)
         return loss
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._checked_groups = 0
 
     def _step_group(self, group):
         self._check_group(group)
@@ -83,9 +89,10 @@ class DenseOptimizer(Optimizer):
         if group["differentiable"] and group["foreach"] and not self._foreach_differentiates:
             raise AssertionError("_foreach ops don't support autograd")
         if group.get("fused"):
-            for p in group["params"]:
-                if p.grad is not None:
-                    check_fused_param(p)
+            if self._checked_groups < len(self.param_groups):
+                for p in group["params"]:
+                    if p.grad is not None:
+                        check_fused_param(p)
         elif self._scaler("grad_scale") is not None or self._scaler("found_inf") is not None:
             raise AssertionError("Expected grad_scale and found_inf to be None")
 
