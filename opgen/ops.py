@@ -68,6 +68,8 @@ def declarations(family, ops):
     for o in ops:
         # no line numbers here: an edit above an entry would compile every file again
         lines.append(f"{return_type(o)} {o.name}({parameters(o, True)});")
+        if o.kernel.kind == "composite" and o.tag("autocast"):
+            lines.append(f"{return_type(o)} {o.name}_uncast({parameters(o)});")
         if o.has("inplace"):
             lines.append(f"Tensor {o.name}_({parameters(o, True)});")
         if o.has("out"):
@@ -88,6 +90,15 @@ def own_label(o):
     """The node's name that follows from the operator's: log1p -> Log1PBackward0."""
     name = "".join(w.capitalize() for w in o.base.strip("_").split("_"))
     return re.sub(r"(\d)([a-z])", lambda m: m[1] + m[2].upper(), name) + "Backward0"
+
+
+# Under which names a node shows the attributes of tensors that it keeps (`_saved_self_sym_sizes`).
+SHOWN_ATTRIBUTES = {
+    "shape": "sym_sizes",
+    "shapes": "sym_sizes",
+    "dtype": "scalar_type",
+    "ndim": "dim",
+}
 
 
 class Node:
@@ -184,6 +195,9 @@ class Node:
                 ]
                 at = f"{at} + {count}"
             else:
+                if "flat_gradient" in o.tags:
+                    second = self.label.replace("Backward0", "BackwardBackward0")
+                    code = f'with_flat_derivative(*this, {at}, {code}, "{second}")'
                 body += [f"if (needs({at})) {{", *unpack, f"out[{at}] = {code};", "}"]
                 at = str(int(at) + 1) if at.isdigit() else f"{at} + 1"
         body.append("return out;")
@@ -192,8 +206,20 @@ class Node:
             for a in self.saved
             if a.is_tensor
         ]
+        names = [(a.name, f"{cpp_name(a.name)}_") for a in self.saved]
         if self.saves_result:
             release += [f"result{i}_.reset();" for i in range(len(o.returns))]
+            called = o.return_names or [f"result{i}" for i in range(len(o.returns))]
+            several = len(o.returns) > 1
+            names += [
+                (called[i], f"result{i}_") if several else ("result", "result0_")
+                for i in (self.read_results() if several else (0,))
+            ]
+        names += [
+            (f"{name}_{SHOWN_ATTRIBUTES[attr]}", f"saved_{cpp_name(name)}_{attr}")
+            for name, attr in self.attributes
+        ]
+        show = [f'v.visit("{shown}", {member});' for shown, member in names]
         return "\n".join(
             [
                 f"struct {self.struct} final : Node {{",
@@ -205,6 +231,9 @@ class Node:
                 "void release_saved() override {",
                 *release,
                 "}",
+                "void visit_saved(SavedVisitor& v) override {" if show else "",
+                *show,
+                "}" if show else "",
                 "};",
             ]
         )
@@ -223,7 +252,7 @@ class Node:
             n = cpp_name(a.name)
             if a.is_tensor and a.type != "Tensor?[]":
                 value = f"ops::clone({n})" if inplace and a.name == "self" else n
-                lines.append(f"node->{n}_.save({value});")
+                lines.append(f"{self.where_needed(a)}node->{n}_.save({value});")
             else:
                 lines.append(f"node->{n}_ = {n};")
         for name, attr in self.attributes:
@@ -242,6 +271,15 @@ class Node:
             else:
                 lines.append(f"node->saved_{n}_{attr} = {t}.{get};")
         return lines
+
+    def where_needed(self, a):
+        """`if (…)` before what saves `a`, unless every gradient reads it."""
+        if any(f[0].type == "Tensor[]" for f in self.formulas):
+            return ""  # positions of edges are not known here
+        readers = [i for i, (_, _, used, _) in enumerate(self.formulas) if a.name in used]
+        if len(readers) == len(self.formulas):
+            return ""
+        return "if (" + " || ".join(f"node->needs({i})" for i in readers) + ") "
 
     def keep_result(self, variable="result"):
         if not self.saves_result:
@@ -293,6 +331,11 @@ def dispatch(o):
     if kind in ("pointwise", "native", "view"):
         out.append(entry(o))
         out.append(functional(o, node))
+    elif kind == "composite" and o.tag("autocast"):
+        out.append(
+            f"namespace ops {{\n{return_type(o)} {o.name}({parameters(o)}) {{\n"
+            f"{autocast(o)}return {o.name}_uncast({names(o)});\n}}\n}}"
+        )
     elif kind == "decomp":
         code, _, _ = cpp.emit(o.kernel.text)
         out.append(
@@ -351,19 +394,33 @@ def entry(o):
     )
 
 
+WITHOUT_AUTOCAST = "Scoped<bool> off_autocast(thread_state.autocast, false);"
+
+
+def without_autocast(o):
+    """Forms that write into a given tensor do not cast."""
+    return [WITHOUT_AUTOCAST] if o.tag("autocast") else []
+
+
 def autocast(o):
     policy = o.tag("autocast")
     if not policy:
         return ""
-    cast = {"lower": "autocast_lower", "fp32": "autocast_float32", "promote": "autocast_widest"}[
-        policy
-    ]
-    args = ", ".join(
-        f"{cast}({cpp_name(a.name)})" if a.is_tensor else cpp_name(a.name) for a in passed(o)
-    )
+    to, args = "", names(o)
+    if policy != "none":
+        tensors = ", ".join(cpp_name(a.name) for a in tensor_args(o))
+        dtype = {
+            "lower": "thread_state.autocast_dtype",
+            "fp32": "DType::Float32",
+            "promote": f'autocast_widest("{o.name}", {tensors})',
+        }[policy]
+        to = f"const DType autocast_dtype = {dtype};\n"
+        args = ", ".join(
+            f"autocast_to({cpp_name(a.name)}, autocast_dtype)" if a.is_tensor else cpp_name(a.name)
+            for a in passed(o)
+        )
     return (
-        "if (thread_state.autocast) [[unlikely]] {\n"
-        "Scoped<bool> off(thread_state.autocast, false);\n"
+        f"if (thread_state.autocast) [[unlikely]] {{\n{to}{WITHOUT_AUTOCAST}\n"
         f"return {o.name}({args});\n}}\n"
     )
 
@@ -379,8 +436,11 @@ def check_devices(o):
     if not tensor_args(o):
         device = next((a for a in passed(o) if a.type == "device?"), None)
         if device:
-            return [f"const Device device_used = {device.name}.value_or(Device{{}});"]
-    lines.append("const Device device_used = devices.device();")
+            return [f"const Device device_used = made_on({device.name}.value_or(Device{{}}));"]
+    if "any_device" in o.tags:
+        lines += [f'devices.add_any({cpp_name(a.name)}, "{a.name}");' for a in tensor_args(o)[1:]]
+    device = "made_on(devices.device())" if "random" in o.tags else "devices.device()"
+    lines.append(f"const Device device_used = {device};")
     whole = [a for a in tensor_args(o) if a.type in ("Tensor", "Tensor?", "Tensor[]")]
     if o.kernel.kind == "native" and len(tensor_args(o)) > 1 and "any_device" not in o.tags:
         lines.append("if (device_used.type == DeviceType::Meta) [[unlikely]] {")
@@ -399,7 +459,7 @@ def functional(o, node):
         lines.append(f'check_inplace(self, "{o.name}");')
     if node.exists:
         lines += [f"if (any_wants_grad({wants})) {{", *node.prepare(inplace=o.mutates)]
-        lines += [f"{return_type(o)} result = [&] {{ NoGrad off; return {call}; }}();"]
+        lines += [f"{return_type(o)} result = [&] {{ InKernel off; return {call}; }}();"]
         if o.mutates:
             lines += [
                 f'bump_version(self, "{o.name}");',
@@ -473,6 +533,7 @@ def inplace(o, node):
         )
         body = [
             f'check_inplace(self, "{name}");',
+            *without_autocast(o),
             "NodeMark mark;",
             # the nodes inside may save the old values
             f"const bool recorded = any_wants_grad({wants});",
@@ -491,7 +552,7 @@ def inplace(o, node):
             body += [
                 f"if (any_wants_grad({wants})) {{",
                 *node.prepare(inplace=True),
-                f"{{ NoGrad off; {call}; }}",
+                f"{{ InKernel off; {call}; }}",
                 f'bump_version(self, "{name}");',
                 "rebase_history(self, node);",
                 *[line.replace("result.", "self.") for line in result_attributes(node)],
@@ -506,10 +567,12 @@ def inplace(o, node):
 def out_form(o):
     wants = ", ".join(cpp_name(a.name) for a in tensor_args(o))
     n = len(o.returns)
-    lines = [f"{return_type(o)} {o.name}_out({outs(o)}, {parameters(o)}) {{"]
+    lines = [f"{return_type(o)} {o.name}_out({outs(o)}, {parameters(o)}) {{", *without_autocast(o)]
     if wants:
         targets = "out" if n == 1 else ", ".join(f"out{i}" for i in range(n))
         lines.append(f'check_out_grad("{o.name}", any_wants_grad({wants}, {targets}));')
+    if "apart" in o.tags:
+        lines += [f'check_apart("{o.name}", out, {cpp_name(a.name)});' for a in tensor_args(o)]
     if o.kernel.kind == "pointwise":
         lines += [
             *check_devices(o),

@@ -52,8 +52,8 @@ LATER = {
     "other devices and their libraries": r"""
         \w*cudnn\w*|miopen_\w+|mkldnn_\w+|cuda|ipu|xpu|mtia|hpu|is_(ipu|maia|mtia|vulkan|xpu|hpu|cuda)|record_stream
         Stream|Event|AcceleratorError|DeviceObjType|get_device_module|has_(lapack|mkl|openmp|spectral)
-        batch_norm_(stats|elemt|gather\w+|backward\w+|update_stats)|\w*autocast_(ipu|xla|gpu)\w*
-        legacy_contiguous_format|GradScaler|native_norm""",
+        batch_norm_(stats|elemt|gather\w+|backward\w+|update_stats)|\w*autocast_(ipu|xla)\w*
+        legacy_contiguous_format|native_norm""",
     "dtypes that are not built": r"""
         complex32|uint(16|32|64)|chalf|hash_tensor|(Complex\w+|BFloat16|Bool|Byte|Char|Double|Float|Half|Int|Long|Short)Storage
         TypedStorage|storage_type|Storage(Base)?""",

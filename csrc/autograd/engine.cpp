@@ -1,6 +1,7 @@
 #include "autograd/engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <queue>
 
@@ -14,15 +15,19 @@ thread_local std::vector<std::function<void()>>* callbacks = nullptr;
 
 // Brings a gradient into the shape and dtype of what it belongs to: undoes broadcasting, drops an
 // imaginary part, converts.
-Tensor fit(Tensor g, const OutputMeta& want, const Node& node) {
+Tensor fit(Tensor g, const OutputMeta& want, const Node& node, size_t index) {
   if (!g.defined()) return g;
+  if (visible_device(g.device()) != visible_device(want.device)) [[unlikely]]
+    check(g.dim() == 0 || want.sizes.size() == 0, "Function ", node.name(),
+          " returned an invalid gradient at index ", index, " - expected device ", want.device,
+          " but got ", g.device());
   if (!equal(g.sizes(), want.sizes)) {
     bool fits = g.sizes().size() >= want.sizes.size();
     size_t lead = fits ? g.sizes().size() - want.sizes.size() : 0;
     for (size_t i = 0; fits && i < want.sizes.size(); i++)
       fits = want.sizes[i] == g.sizes()[lead + i] || want.sizes[i] == 1;
-    check(fits, "Function ", node.name(), " returned an invalid gradient: got shape ", g.sizes(),
-          " but expected shape compatible with ", want.sizes);
+    check(fits, "Function ", node.name(), " returned an invalid gradient at index ", index,
+          " - got ", g.sizes(), " but expected shape compatible with ", want.sizes);
     g = ops::sum_to_size(g, want.sizes);
   }
   if (g.dtype() != want.dtype) {
@@ -31,6 +36,40 @@ Tensor fit(Tensor g, const OutputMeta& want, const Node& node) {
   }
   return g;
 }
+
+int64_t element_count(const Dims& sizes) {
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  return n;
+}
+
+bool has_nan(const Tensor& t) {
+  if (t.is_meta() || !is_differentiable(t.dtype())) return false;
+  NoGrad off;
+  return ops::item(ops::any(ops::isnan(t))).to_bool();
+}
+
+// In anomaly mode: no result may be NaN, and what fails says where it was made.
+struct Watched {
+  Node& node;
+  bool on = anomaly_mode.on.load(std::memory_order_relaxed);
+  template <class F>
+  Grads run(F&& f) {
+    if (!on) return f();
+    try {
+      Grads results = f();
+      if (anomaly_mode.check_nan.load(std::memory_order_relaxed))
+        for (size_t i = 0; i < results.size(); i++)
+          check(!results[i].defined() || !has_nan(results[i]), "Function '", node.name(),
+                "' returned nan values in its ", i, "th output", describe_call_site(node.site),
+                ".");
+      return results;
+    } catch (...) {
+      anomaly_mode.report(node);
+      throw;
+    }
+  }
+};
 
 void accumulate(Tensor& slot, Tensor g) {
   if (!g.defined()) return;
@@ -65,6 +104,7 @@ class StateTable {
     return {slot - 1, true};
   }
   State& operator[](uint32_t i) { return states_[i]; }
+  bool contains(const Node* node) const { return slots_[find_slot(node)] != 0; }
   State& of(const Node* node) { return states_[slots_[find_slot(node)] - 1]; }
   auto begin() { return states_.begin(); }
   auto end() { return states_.end(); }
@@ -93,15 +133,26 @@ struct Task {
   bool operator<(const Task& o) const { return node->sequence < o.node->sequence; }
 };
 
+std::atomic<uint64_t> run_ids{1};
+
 class Backward {
  public:
   Backward(const BackwardOptions& options) : options_(options) {}
+  static constinit thread_local Backward* current;
 
-  Grads run(const TensorList& roots, const Grads& root_grads, const TensorList& inputs) {
+  uint64_t id() const { return id_; }
+  bool selective() const { return selective_; }
+  bool reaches(const Node* node) {
+    return states_.contains(node) && (!selective_ || states_.of(node).needed);
+  }
+
+  Grads run(const std::vector<Target>& roots, const Grads& root_grads,
+            const std::vector<Target>& inputs) {
     std::vector<Edge> root_edges = start(roots, root_grads);
     count_dependencies();
     if (!inputs.empty()) select(inputs);
-    Scoped<bool> grad_mode(thread_state.grad_mode, options_.create_graph);
+    Scoped<uint8_t> grad_mode(thread_state.grad_mode, options_.create_graph ? kGradOn : kGradOff);
+    Scoped<Backward*> running(current, this);
     std::priority_queue<Task> ready;
     for (auto& e : root_edges) enqueue(states_.of(e.node.get()), ready);
     while (!ready.empty()) {
@@ -119,17 +170,31 @@ class Backward {
     Tensor grad;
   };
 
-  std::vector<Edge> start(const TensorList& roots, const Grads& root_grads) {
+  std::vector<Edge> start(const std::vector<Target>& roots, const Grads& root_grads) {
     std::vector<Edge> edges;
     for (size_t i = 0; i < roots.size(); i++) {
-      const Tensor& root = roots[i];
-      check(root->requires_grad, "element ", i,
-            " of tensors does not require grad and does not have a grad_fn");
-      Edge e = gradient_edge(root);
+      const Tensor& root = roots[i].tensor;
+      if (root.defined())
+        check(wants_grad(root), "element ", i,
+              " of tensors does not require grad and does not have a grad_fn. Hint: is an input's "
+              "requires_grad set, and was it computed outside of no_grad() and detach()?");
+      Edge e = root.defined() ? gradient_edge(root) : roots[i].edge;
       Tensor g = i < root_grads.size() ? root_grads[i] : Tensor();
-      if (!g.defined()) {
+      if (!root.defined()) {
+        const OutputMeta& want = e.node->outputs[e.input_nr];
+        if (!g.defined()) {
+          check(element_count(want.sizes) == 1,
+                "grad can be implicitly created only for scalar outputs, got shape ", want.sizes);
+          g = empty(want.sizes, want.dtype, want.device);
+          fill_kernel(g, 1);
+        }
+        check(equal(g.sizes(), want.sizes), "Mismatch in shape: grad_output[", i,
+              "] has a shape of ", g.sizes(), " and output[", i, "] has a shape of ", want.sizes,
+              ".");
+      } else if (!g.defined()) {
         check(root.numel() == 1,
-              "grad can be implicitly created only for scalar outputs, got shape ", root.sizes());
+              "grad can be implicitly created only for scalar outputs, got shape ", root.sizes(),
+              ". Hint: pass `gradient`, or reduce it first, as with .sum()");
         check(is_differentiable(root.dtype()) && !root.is_complex(),
               "grad can be implicitly created only for real scalar outputs but got ", root.dtype());
         g = ops::ones_like(detach(root), {}, {});
@@ -146,7 +211,7 @@ class Backward {
       states_.insert(e.node.get());
       auto& buffer = buffer_of(e.node.get());
       if (!options_.create_graph && g->requires_grad) g = detach(g);
-      accumulate(buffer[e.input_nr], fit(g, e.node->outputs[e.input_nr], *e.node));
+      accumulate(buffer[e.input_nr], fit(g, e.node->outputs[e.input_nr], *e.node, i));
       keep_.push_back(e.node);
       edges.push_back(std::move(e));
     }
@@ -176,9 +241,9 @@ class Backward {
   }
 
   // Only nodes on a path to one of `inputs` run.
-  void select(const TensorList& inputs) {
+  void select(const std::vector<Target>& inputs) {
     for (auto& t : inputs) {
-      Edge e = gradient_edge(t);
+      Edge e = t.tensor.defined() ? gradient_edge(t.tensor) : t.edge;
       check(bool(e), "One of the differentiated Tensors does not require grad");
       captures_.push_back({e.node.get(), e.input_nr, {}});
       keep_.push_back(e.node);
@@ -224,6 +289,7 @@ class Backward {
   }
 
   Grads run_hooks(Node& node, Grads grads) {
+    if (node.edges.empty()) grads = leaf_hooks(node, std::move(grads));
     if (!node.hooks) return grads;
     auto copy = *node.hooks;  // a hook may remove itself
     for (auto& hook : copy.tensor) {
@@ -238,7 +304,7 @@ class Backward {
       check(grads.size() == node.outputs.size(), "a prehook of ", node.name(), " returned ",
             grads.size(), " gradients, expected ", node.outputs.size());
       for (size_t i = 0; i < grads.size(); i++)
-        grads[i] = fit(std::move(grads[i]), node.outputs[i], node);
+        grads[i] = fit(std::move(grads[i]), node.outputs[i], node, i);
     }
     return grads;
   }
@@ -258,7 +324,8 @@ class Backward {
       if (state.captured) capture(node.get(), grads);
       if (runs(state)) {
         Grads kept = node->hooks && !node->hooks->post.empty() ? grads : Grads();
-        results = node->apply(std::move(grads));
+        Scoped<Node*> running(running_node, node.get());
+        results = Watched{*node}.run([&] { return node->apply(std::move(grads)); });
         if (!options_.retain_graph) node->release_saved();
         if (node->hooks && !node->hooks->post.empty()) {
           auto post = node->hooks->post;
@@ -273,7 +340,7 @@ class Backward {
       if (i < results.size() && results[i].defined()) {
         auto& buffer = buffer_of(next);
         accumulate(buffer[e.input_nr],
-                   fit(std::move(results[i]), next->outputs[e.input_nr], *node));
+                   fit(std::move(results[i]), next->outputs[e.input_nr], *node, i));
       }
       State& following = states_.of(next);
       following.dependencies--;
@@ -285,7 +352,9 @@ class Backward {
   Grads leaf_hooks(Node& node, Grads grads) {
     auto* leaf = dynamic_cast<AccumulateGrad*>(&node);
     if (!leaf || !grads[0].defined()) return grads;
-    auto hooks = meta_of(leaf->variable).hooks;
+    auto& meta = meta_of(leaf->variable);
+    if (meta.hooks.empty()) return grads;
+    auto hooks = meta.hooks;  // a hook may remove itself
     for (auto& hook : hooks)
       if (Tensor changed = hook.call(grads[0]); changed.defined()) grads[0] = changed;
     return grads;
@@ -296,28 +365,39 @@ class Backward {
       if (captures_[i].node == node) captures_[i].grad = grads[captures_[i].input_nr];
   }
 
-  Grads finish(const TensorList& inputs) {
-    if (options_.accumulate) return {};
+  Grads finish(const std::vector<Target>& inputs) {
     Grads out;
     for (size_t i = 0; i < inputs.size(); i++) {
+      if (options_.accumulate && captures_[i].node->edges.empty()) {
+        out.emplace_back();
+        continue;
+      }
       const Tensor& g = captures_[i].grad;
-      check(g.defined() || options_.allow_unused,
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior. (input ",
-            i, ")");
+      check(g.defined() || options_.allow_unused, "The differentiated Tensor at index ", i,
+            " appears to not have been used in the graph. Set allow_unused=True if this is the "
+            "desired behavior.");
       out.push_back(g);
     }
     return out;
   }
 
   BackwardOptions options_;
+  const uint64_t id_ = run_ids.fetch_add(1);
   StateTable states_;
   std::vector<Capture> captures_;  // by input
   std::vector<Ref<Node>> keep_;
   bool selective_ = false;
 };
 
+constinit thread_local Backward* Backward::current = nullptr;
+
 }  // namespace
+
+uint64_t backward_id() { return Backward::current ? Backward::current->id() : 0; }
+bool backward_is_selective() { return Backward::current && Backward::current->selective(); }
+bool backward_reaches(const Node* node) {
+  return Backward::current && Backward::current->reaches(node);
+}
 
 void queue_callback(std::function<void()> call) {
   check(callbacks != nullptr, "Final callbacks can only be installed during backward pass.");
@@ -326,6 +406,14 @@ void queue_callback(std::function<void()> call) {
 
 Grads run_backward(const TensorList& roots, const Grads& root_grads, const TensorList& inputs,
                    const BackwardOptions& options) {
+  std::vector<Target> from, to;
+  for (auto& t : roots) from.push_back({t, {}});
+  for (auto& t : inputs) to.push_back({t, {}});
+  return run_backward(from, root_grads, to, options);
+}
+
+Grads run_backward(const std::vector<Target>& roots, const Grads& root_grads,
+                   const std::vector<Target>& inputs, const BackwardOptions& options) {
   std::vector<std::function<void()>> pending;
   Scoped<std::vector<std::function<void()>>*> scope(callbacks, callbacks ? callbacks : &pending);
   Grads out = Backward(options).run(roots, root_grads, inputs);

@@ -1,6 +1,7 @@
 #include "autograd/formulas_index.h"
 
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "dispatch/promotion.h"
 #include "kernels/number.h"
 #include "kernels/pointwise.h"
@@ -100,10 +101,10 @@ Tensor repeat_counts(const Tensor& repeats, std::optional<int64_t> output_size) 
   check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   check(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
         "repeats has to be Long or Int tensor");
-  check<NotImplementedError>(!repeats.is_meta(),
+  check<NotImplementedError>(has_values(repeats),
                              "repeat_interleave: the size of the result depends on repeats, whose "
-                             "values meta tensors do not have");
-  Tensor r = contiguous_of(cast_of(repeats, DType::Int64));
+                             "values meta tensors and batches do not have");
+  Tensor r = contiguous_of(cast_of(readable(repeats, "repeat_interleave"), DType::Int64));
   const int64_t* p = r.data<int64_t>();
   int64_t total = 0;
   for (int64_t i = 0; i < r.numel(); i++) {
@@ -153,8 +154,7 @@ Tensor with_part(const Tensor& self, const Tensor& src, const Tensor& part) {
         ", slice size = ", part.sizes());
   Tensor out = clone(self, MemoryFormat::Contiguous);
   // the same view of the copy: strides follow those of a contiguous tensor
-  Tensor base = contiguous_of(self);
-  if (base.is_same(self)) {
+  if (self.is_contiguous()) {
     copy_(as_strided(out, part.sizes(), part.strides(), part.offset() - self.offset()), src, false);
     return out;
   }

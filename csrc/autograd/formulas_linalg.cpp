@@ -16,6 +16,7 @@
 #include <cmath>
 
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "kernels/linalg.h"
 
 namespace flambeau::formulas {
@@ -49,11 +50,9 @@ Tensor narrow_to(const Tensor& t, int64_t dim, int64_t n) {
 // A loss that depends on what the decomposition leaves open has no derivative.
 void check_gauge(const char* op, const Tensor& imaginary, const Tensor& scale) {
   NoGrad off;
-  if (imaginary.is_meta() || imaginary.numel() == 0) return;
+  if (!has_values(imaginary) || imaginary.numel() == 0) return;
   Tensor bound = clamp_min(abs(scale), 1) * 1e-2;
-  check(equal(all(logical_or(le(abs(imaginary), bound), isnan(imaginary))),
-              ones(Dims{}, DType::Bool, imaginary.device())),
-        op,
+  check(item(all(logical_or(le(abs(imaginary), bound), isnan(imaginary)))).to_bool(), op,
         ": the vectors of a complex matrix are determined up to a factor e^(i phi) only, and this "
         "loss depends on that factor, so that its gradient is not defined");
 }
@@ -359,7 +358,7 @@ bool vector_case(const Tensor& a, const Dims& b) {
 
 // A⁻ᴴ grad (or grad A⁻ᴴ): from the factors, unless they must carry a graph.
 Tensor solve_adjoint(const Tensor& grad, const Tensor& a, const TensorList& results, bool left) {
-  if (!thread_state.grad_mode) return linalg_lu_solve(results[1], results[2], grad, left, true);
+  if (!grad_enabled()) return linalg_lu_solve(results[1], results[2], grad, left, true);
   return std::get<0>(linalg_solve_ex(mH(a), grad, left, false));
 }
 
@@ -387,15 +386,14 @@ namespace {
 
 bool holds_zero(const Tensor& t) {
   NoGrad off;
-  return !t.is_meta() && t.numel() > 0 &&
-         equal(any(eq(t, 0)), ones(Dims{}, DType::Bool, t.device()));
+  return has_values(t) && t.numel() > 0 && item(any(eq(t, 0))).to_bool();
 }
 
 // A⁻ᴴ · scale, a number per matrix; a zero on U's diagonal counts as a rounding error.
 Tensor scaled_inverse_adjoint(const Tensor& scale, const Tensor& a, const Tensor& lu,
                               const Tensor& pivots) {
   Tensor d = diagonal_matrix(expand(unsqueeze(scale, -1), pivots.sizes(), false));
-  if (thread_state.grad_mode) return std::get<0>(linalg_solve_ex(mH(a), d, true, false));
+  if (grad_enabled()) return std::get<0>(linalg_solve_ex(mH(a), d, true, false));
   Tensor diagonal_u = diagonal_of(lu);
   const double eps =
       real_dtype(a.dtype()) == DType::Float64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;

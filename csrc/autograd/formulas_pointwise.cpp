@@ -260,7 +260,7 @@ Tensor converted(const Tensor& self, std::optional<DType> dtype, std::optional<D
   Device d = device.value_or(self.device());
   MemoryFormat f = format.value_or(MemoryFormat::Preserve);
   bool same_layout = f == MemoryFormat::Preserve || self.is_contiguous(f);
-  bool same_device = d.type == self.device().type;
+  bool same_device = visible_device(d).type == visible_device(self.device()).type;
   if (!same_device) {
     check<NotImplementedError>(
         !self.is_meta(),

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "dispatch/state.h"
 #include "kernels/reduce.h"
 #include "ops/all.h"
@@ -91,8 +92,8 @@ Tensor aminmax_grad(const TensorList& grads, const Tensor& self, const TensorLis
 namespace {
 bool any_zero(const Tensor& t) {
   NoGrad off;
-  if (t.is_meta()) return false;
-  return equal(any(eq(t, 0)), ones(Dims{}, DType::Bool, t.device()));
+  if (!has_values(t)) return is_transform(t);  // of a batch: the general way
+  return item(any(eq(t, 0))).to_bool();
 }
 
 // For each element, the product of the others along `dim`; exact with zeros.
@@ -271,7 +272,7 @@ Tensor nll_of(const Tensor& self, const Tensor& target, const OptTensor& weight,
 Tensor cross_entropy_grad(const Tensor& grad, const Tensor& self, const Tensor& target,
                           const OptTensor& weight, int64_t reduction, int64_t ignore_index,
                           const TensorList& results) {
-  if (!thread_state.grad_mode)
+  if (!grad_enabled())
     return _cross_entropy_backward(grad, self, target, weight, reduction, ignore_index, results[1],
                                    results[2]);
   Tensor logs = _log_softmax(self, self.dim() == 1 ? 0 : 1);

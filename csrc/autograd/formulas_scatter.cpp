@@ -2,6 +2,7 @@
 
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "core/transform.h"
 #include "kernels/pointwise.h"
 
 namespace flambeau::formulas {
@@ -110,7 +111,7 @@ Tensor scatter_reduce_src_grad(const Tensor& grad, const Tensor& self, int64_t d
     Tensor divided = at_positions(result, dim, index) / masked_fill(src, zero, 1);
     out = at_positions(grad, dim, index) *
           conj(where(single, at_positions(others, dim, index), divided));
-    if (any_wants_grad(out) && item(any(gt(abs(zeros_there), 1.5))).to_bool())
+    if (any_wants_grad(out) && has_values(out) && item(any(gt(abs(zeros_there), 1.5))).to_bool())
       out = once_differentiable(
           out,
           "scatter_reduce(): Double backward is unsupported for src when more than one zero "

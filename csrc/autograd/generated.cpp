@@ -1,4 +1,5 @@
 #include "autograd/generated.h"
+#include "core/transform.h"
 
 namespace flambeau {
 
@@ -26,11 +27,55 @@ DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& ou
 }
 
 void write_out(const char* op, const Tensor& out, const Tensor& result) {
+  if (is_transform(out) || is_transform(result)) [[unlikely]] {
+    check(equal(out.sizes(), result.sizes()), op,
+          ": inside a function transform a tensor for 'out' ", "keeps its shape, ", out.sizes(),
+          ", but the result has shape ", result.sizes());
+    ops::copy_(out, result, false);
+    return;
+  }
   check(out.device() == result.device(), op, ": Expected out tensor to have device ",
         result.device(), ", but got ", out.device(), " instead");
   prepare_out(op, out, result.sizes(), result.dtype());
   copy_kernel(out, result);
   bump_version(out, op);
+}
+
+void check_apart(const char* op, const Tensor& out, const Tensor& t) {
+  if (out.storage() != t.storage() || out.is_meta() || !out.numel() || !t.numel()) return;
+  const auto fills_range = [](const Tensor& x) {
+    return storage_extent(x.sizes(), x.strides()) == x.numel();
+  };
+  const char *out_end = out.bytes() + out.numel() * out.itemsize(),
+             *t_end = t.bytes() + t.numel() * t.itemsize();
+  check(!fills_range(out) || !fills_range(t) || out_end <= t.bytes() || t_end <= out.bytes(),
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+        "to a single memory location. Please clone() the tensor before performing the operation. (",
+        op, ")");
+}
+
+namespace {
+struct FlatBackward final : Node {
+  const char* own_name() const override { return "FlatBackward"; }
+  Grads apply(Grads grads) override {
+    if (!grads[0].defined()) return Grads(edges.size());
+    const OutputMeta& m = edges[1].node->outputs[edges[1].input_nr];
+    Tensor zero = empty(m.sizes, m.dtype, m.device);
+    fill_kernel(zero, 0);
+    return {grads[0], zero};
+  }
+};
+}  // namespace
+
+Tensor with_flat_derivative(const Node& node, size_t input, const Tensor& grad, const char* name) {
+  if (!grad_enabled() || !grad.defined() || !node.edges[input]) return grad;
+  auto flat = make_ref<FlatBackward>();
+  flat->label = name;
+  add_edge(*flat, grad);
+  flat->edges.push_back(node.edges[input]);
+  Tensor out = detach(grad);
+  set_history(out, flat);
+  return out;
 }
 
 void require_meta(const char* op, const char* name, const Tensor& t) {
@@ -44,10 +89,10 @@ void mark_view(const Tensor& result, const Tensor& base, const char* op, bool se
   if (result.is_same(base) || !is_differentiable(base.dtype())) return;
   if (thread_state.inference_mode || base->inference) return;
   if (!grad_enabled()) {
-    if (base->requires_grad) set_view(result, base, op, true);
+    if (base->requires_grad) set_view(result, base, op, ViewKind::NoGrad);
     return;
   }
-  set_view(result, base, op, several);
+  set_view(result, base, op, several ? ViewKind::Several : ViewKind::Plain);
 }
 
 }  // namespace flambeau

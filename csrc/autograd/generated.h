@@ -5,6 +5,7 @@
 
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "dispatch/autocast.h"
 #include "dispatch/entry.h"
 #include "dispatch/promotion.h"
 #include "kernels/number.h"
@@ -37,6 +38,14 @@ inline void require_meta(const char* op, const char* name, const OptTensor& t) {
 inline void require_meta(const char* op, const char* name, const TensorList& list) {
   for (auto& t : list) require_meta(op, name, t);
 }
+// The elements of an argument may not be among those that `out` writes.
+void check_apart(const char* op, const Tensor& out, const Tensor& t);
+inline void check_apart(const char* op, const Tensor& out, const TensorList& list) {
+  for (auto& t : list) check_apart(op, out, t);
+}
+// A gradient that does not depend on the argument it belongs to, wherever that is smooth: under
+// create_graph it requires grad as one that does, with a derivative of zero.
+Tensor with_flat_derivative(const Node& node, size_t input, const Tensor& grad, const char* name);
 // View bookkeeping after a view operator.
 void mark_view(const Tensor& result, const Tensor& base, const char* op, bool several = false);
 

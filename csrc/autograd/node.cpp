@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <mutex>
+#include <unordered_set>
 
 #include "autograd/history.h"
+#include "core/transform.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 #include "runtime/allocator.h"
@@ -18,12 +20,44 @@ constinit thread_local uint64_t sequence_counter = 0;
 std::atomic<uint64_t> hook_ids{1};
 }  // namespace
 
+constinit thread_local SavedHooks saved_hooks;
+constinit AnomalyMode anomaly_mode;
+constinit thread_local Node* running_node = nullptr;
+
 uint64_t next_hook_id() { return hook_ids.fetch_add(1); }
 
 void* Node::operator new(size_t bytes) { return allocate(bytes); }
 void Node::operator delete(void* p, size_t bytes) { deallocate(p, bytes); }
 
-Node::Node() : sequence(sequence_counter++), site(current_call_site()) {}
+Node::Node() : sequence(sequence_counter++), site(current_call_site()) {
+  if (anomaly_mode.on.load(std::memory_order_relaxed)) [[unlikely]]
+    anomaly_mode.record(*this);
+}
+
+void Node::visit_refs(RefVisitor& v) {
+  struct Saved final : SavedVisitor {
+    RefVisitor& out;
+    explicit Saved(RefVisitor& o) : out(o) {}
+    void visit(const char*, SavedTensor& t) override { t.visit_refs(out); }
+    void visit(const char*, SavedList& list) override {
+      for (auto& t : list.items()) t.visit_refs(out);
+    }
+    void visit(const char*, SavedOperand& o) override { o.tensor().visit_refs(out); }
+  } saved(v);
+  visit_saved(saved);
+  visit_edges_and_hooks(v);
+}
+
+void Node::visit_edges_and_hooks(RefVisitor& v) {
+  for (auto& e : edges)
+    if (e) v.node(e.node);
+  if (!hooks) return;
+  for (auto& h : hooks->tensor) v.python(h.python);
+  for (auto& h : hooks->retain) v.python(h.python);
+  for (auto& h : hooks->pre) v.python(h.python);
+  for (auto& h : hooks->post) v.python(h.python);
+  v.python(hooks->metadata.get());
+}
 
 NodeMark::NodeMark() : start_(sequence_counter) {}
 
@@ -78,9 +112,11 @@ void SavedTensor::save(const Tensor& t, bool output, const Node*) {
   version_ = t.version();
   output_ = output;
   AutogradMeta* meta = meta_if(t);
+  if (output) output_nr_ = meta ? meta->output_nr : 0;
+  if (saved_hooks.on) [[unlikely]]
+    return pack_with([](const Tensor& kept) { return saved_hooks.pack(kept); }, t);
   if (output) {
     tensor_ = detach(t);
-    output_nr_ = meta ? meta->output_nr : 0;
     return;
   }
   version_counter(t);
@@ -88,12 +124,55 @@ void SavedTensor::save(const Tensor& t, bool output, const Node*) {
   if (meta && meta->grad_fn) {
     // An alias with its own record: a later in-place change of `t` must not make a cycle.
     Ref<Node> fn = grad_fn(t);
-    tensor_ = detach(t);
-    auto& own = meta_of(tensor_);
-    own.grad_fn = std::move(fn);
-    own.output_nr = meta->output_nr;
-    tensor_->requires_grad = true;
+    tensor_ = with_history(t, std::move(fn), meta->output_nr);
   }
+}
+
+Tensor SavedTensor::with_history(const Tensor& t, Ref<Node> fn, uint32_t output_nr) const {
+  Tensor out = detach(t);
+  auto& own = meta_of(out);
+  out->requires_grad = true;
+  if (fn->edges.empty() && dynamic_cast<AccumulateGrad*>(fn.get())) [[unlikely]] {
+    own.requires_grad = true;
+    own.accumulator = fn.get();
+    own.foreign_accumulator = std::move(fn);
+    return out;
+  }
+  own.grad_fn = std::move(fn);
+  own.output_nr = output_nr;
+  return out;
+}
+
+void SavedTensor::pack_with(const std::function<std::unique_ptr<PackedTensor>(const Tensor&)>& pack,
+                            const Tensor& original) {
+  if (!output_ && wants_grad(original)) {
+    Edge e = gradient_edge(original);
+    fn_ = e.node;
+    output_nr_ = e.input_nr;
+  }
+  const uint32_t before = original.version();
+  NoGrad off;
+  Scoped<bool> plain(saved_hooks.on, false);
+  packed_ = pack(original);
+  check(original.version() == before,
+        "A saved tensor pack hook is modifying its input in place. Tensors provided as input to "
+        "pack hook can not be modified by in-place operations: change a clone() of it");
+  tensor_ = Tensor();
+}
+
+void SavedTensor::pack(std::unique_ptr<PackedTensor> (*pack)(const Tensor&, void*), void* context) {
+  check(!packed_,
+        "Calling register_hooks on a saved tensor whose hooks have already been set: "
+        "only one pair of hooks is allowed at a time");
+  check(!released_, "register_hooks: this saved tensor has been freed already");
+  check(tensor_.defined(), "register_hooks: a saved tensor that is None has no hooks");
+  pack_with([&](const Tensor& t) { return pack(t, context); }, Tensor(tensor_));
+}
+
+void SavedTensor::visit_refs(RefVisitor& v) const {
+  if (tensor_.defined()) v.tensor(tensor_);
+  if (fn_) v.node(fn_);
+  if (packed_) v.python(packed_->python());
 }
 
 Tensor SavedTensor::get(Node& owner) const {
@@ -106,6 +185,11 @@ Tensor SavedTensor::get(Node& owner) const {
         "through the graph a second time or if you need to access saved tensors after calling "
         "backward. (at ",
         owner.name(), describe_call_site(owner.site), ")");
+  if (packed_) [[unlikely]] {
+    Tensor out = packed_->unpack();
+    Ref<Node> fn = output_ ? Ref<Node>(&owner) : fn_;
+    return fn ? with_history(out, std::move(fn), output_nr_) : out;
+  }
   if (!tensor_.defined()) return tensor_;
   if (tensor_.version() != version_) [[unlikely]] {
     const auto& counter = version_counter(tensor_);
@@ -119,13 +203,7 @@ Tensor SavedTensor::get(Node& owner) const {
         counter.op ? counter.op : "?", "'", describe_call_site(counter.site),
         ". Hint: make a copy first (clone()), or use the out-of-place form of that operation.");
   }
-  if (!output_) return tensor_;
-  Tensor out = detach(tensor_);
-  auto& meta = meta_of(out);
-  meta.grad_fn = Ref<Node>(&owner);
-  meta.output_nr = output_nr_;
-  out->requires_grad = true;
-  return out;
+  return output_ ? with_history(tensor_, Ref<Node>(&owner), output_nr_) : tensor_;
 }
 
 void SavedList::save(const TensorList& list) {
@@ -144,7 +222,40 @@ void SavedList::reset() {
 // ---- records
 // ---------------------------------------------------------------------------------------
 
-AutogradMeta::~AutogradMeta() = default;
+namespace {
+std::mutex cycles_lock;
+std::unordered_set<TensorImpl*>& cycles() {
+  static auto* set = new std::unordered_set<TensorImpl*>();
+  return *set;
+}
+}  // namespace
+
+void note_possible_cycle(const Tensor& t) {
+  auto& meta = meta_of(t);
+  if (meta.cyclic) return;
+  std::lock_guard guard(cycles_lock);
+  cycles().insert(meta.cyclic = t.impl());
+}
+
+std::vector<TensorImpl*> possible_cycles() {
+  std::lock_guard guard(cycles_lock);
+  return {cycles().begin(), cycles().end()};
+}
+
+AutogradMeta::~AutogradMeta() {
+  if (!cyclic) return;
+  std::lock_guard guard(cycles_lock);
+  cycles().erase(cyclic);
+}
+
+void AutogradMeta::visit_refs(RefVisitor& v) const {
+  if (grad.defined()) v.tensor(grad);
+  if (grad_fn) v.node(grad_fn);
+  if (foreign_accumulator) v.node(foreign_accumulator);
+  if (view && view->base.defined()) v.tensor(view->base);
+  for (auto& h : hooks) v.python(h.python);
+  for (auto& h : post_accumulate) v.python(h.python);
+}
 
 AutogradMeta& meta_of(const Tensor& t) {
   if (!t->autograd) t->autograd = std::make_unique<AutogradMeta>();
@@ -180,11 +291,43 @@ bool is_leaf(const Tensor& t) {
   return !meta || !meta->grad_fn;
 }
 
+namespace {
+// A view that may not change in place did (by `op`), or its base did (op is null).
+[[noreturn]] void refuse_change(const AutogradMeta& meta, const char* op) {
+  const ViewInfo& view = *meta.view;
+  const std::string name =
+      view.kind == ViewKind::Custom || !meta.grad_fn ? view.op : meta.grad_fn->name();
+  const std::string what =
+      op ? cat_text("is a view and is being modified inplace by '", op, "'")
+         : std::string(
+               "is a view and its base or another view of its base has been modified "
+               "inplace");
+  if (view.kind == ViewKind::NoGrad)
+    fail("A view was created in no_grad mode and ",
+         op ? cat_text("is being modified inplace by '", op, "' with grad mode enabled")
+            : std::string("its base or another view of its base has been modified inplace with "
+                          "grad mode enabled"),
+         ". Output ", meta.output_nr, " of ", name,
+         " is such a view. Do both inside no_grad, or both outside.");
+  fail("Output ", meta.output_nr, " of ", name, " ", what, ". ",
+       view.kind == ViewKind::Several
+           ? "This view is the output of a function that returns multiple views. Such functions do "
+             "not allow the output views to be modified inplace. You should replace the inplace "
+             "operation by an out-of-place one."
+           : "This view was created inside a custom Function (or because an input was returned "
+             "as-is): a change of it in place would pass by the function's own backward. Return "
+             "or use a clone() of it.");
+}
+}  // namespace
+
 Ref<Node> grad_fn(const Tensor& t) {
   auto* meta = meta_if(t);
   if (!meta) return nullptr;
   if (meta->view) {
     ViewInfo& view = *meta->view;
+    if (view.kind != ViewKind::Plain && view.version != t.version() &&
+        (meta->grad_fn || view.base->requires_grad)) [[unlikely]]
+      refuse_change(*meta, nullptr);
     // The base (or another view of it) was changed in place and now has history: this view's own
     // history is "the same elements of the base as it is now".
     if (view.version != t.version() && view.base->requires_grad && grad_enabled()) {
@@ -249,18 +392,18 @@ void set_requires_grad(const Tensor& t, bool value) {
   t->requires_grad = value;
 }
 
-void set_view(const Tensor& result, const Tensor& base, const char* op, bool no_inplace) {
+void set_view(const Tensor& result, const Tensor& base, const char* op, ViewKind kind) {
   auto* base_meta = meta_if(base);
   // Only a base that has, or may get, a history needs to know its views.
   auto& meta = meta_of(result);
   meta.view = std::make_unique<ViewInfo>();
   if (base_meta && base_meta->view) {
     meta.view->base = base_meta->view->base;
-    meta.view->no_inplace = base_meta->view->no_inplace;
+    if (base_meta->view->kind != ViewKind::Plain) kind = base_meta->view->kind;
   } else {
     meta.view->base = base;
   }
-  meta.view->no_inplace |= no_inplace;
+  meta.view->kind = kind;
   meta.view->version = result.version();
   meta.view->op = op;
 }
@@ -280,13 +423,8 @@ void check_inplace(const Tensor& self, const char* op) {
     if (self->requires_grad && is_leaf(self))
       fail("a leaf Variable that requires grad is being used in an in-place operation (", op,
            "). Use torch.no_grad() around it, or work on a clone().");
-    if (meta->view->no_inplace && (self->requires_grad || base->requires_grad))
-      fail(
-          "Output of ", meta->view->op, " is a view and is being modified inplace by '", op,
-          "'. This view is the output of a function that returns multiple views (or was made under "
-          "no_grad). Such functions do not allow the output views to be modified inplace. You "
-          "should "
-          "replace the inplace operation by an out-of-place one.");
+    if (meta->view->kind != ViewKind::Plain && (self->requires_grad || base->requires_grad))
+      refuse_change(*meta, op);
     return;
   }
   if (self->requires_grad && is_leaf(self))
@@ -325,38 +463,53 @@ AccumulateGrad::~AccumulateGrad() {
   if (auto* meta = meta_if(variable)) meta->accumulator = nullptr;
 }
 
+void AccumulateGrad::visit_refs(RefVisitor& v) {
+  Node::visit_refs(v);
+  v.tensor(variable);
+}
+
+namespace {
+// Whether `g` lies as the gradient of `t` has to: as `t`, or contiguous where `t` has gaps.
+bool lies_as(const Tensor& g, const Tensor& t) {
+  if (!is_non_overlapping_and_dense(t.sizes(), t.strides())) return g.is_contiguous();
+  for (size_t d = 0; d < t.sizes().size(); d++)
+    if (t.sizes()[d] != 1 && g.strides()[d] != t.strides()[d]) return false;
+  return true;
+}
+// A copy of `g` that does.
+Tensor copy_as(const Tensor& g, const Tensor& t) {
+  Tensor own = empty_strided(g.sizes(),
+                             is_non_overlapping_and_dense(t.sizes(), t.strides())
+                                 ? IntSpan(t.strides())
+                                 : IntSpan(contiguous_strides(g.sizes())),
+                             g.dtype(), g.device());
+  if (!own.is_meta()) copy_kernel(own, g);
+  return own;
+}
+}  // namespace
+
 Grads AccumulateGrad::apply(Grads grads) {
   Tensor g = grads[0];
   if (!g.defined()) return {};
   auto& meta = meta_of(variable);
-  // copied: a hook may remove itself
-  auto leaf_hooks = meta.hooks;
-  for (auto& hook : leaf_hooks)
-    if (Tensor changed = hook.call(g); changed.defined()) g = changed;
   grads.clear();
   if (!meta.grad.defined()) {
     bool steal = !grad_enabled() && g->use_count() == 1 && g->storage->use_count() == 1 &&
-                 (g.is_contiguous() || equal(g.strides(), variable.strides()));
-    if (grad_enabled())
+                 lies_as(g, variable);
+    if (grad_enabled() || is_transform(g)) {
       meta.grad = ops::clone(g);
-    else if (steal)
-      meta.grad = g;
-    else {
-      Tensor own = empty_strided(g.sizes(),
-                                 is_non_overlapping_and_dense(variable.sizes(), variable.strides())
-                                     ? IntSpan(variable.strides())
-                                     : IntSpan(contiguous_strides(g.sizes())),
-                                 g.dtype(), g.device());
-      if (!own.is_meta()) copy_kernel(own, g);
-      meta.grad = own;
+      if (meta.grad->requires_grad) note_possible_cycle(variable);
+    } else {
+      meta.grad = steal ? g : copy_as(g, variable);
     }
   } else if (grad_enabled()) {
     meta.grad = ops::add(meta.grad, g, 1);
+    if (meta.grad->requires_grad) note_possible_cycle(variable);
   } else {
     ops::add_(meta.grad, g, 1);
   }
   auto after = meta.post_accumulate;
-  for (auto& hook : after) hook.second(variable);
+  for (auto& hook : after) hook.call(variable);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // The backward graph: a Node per differentiable call, edges to the nodes of its inputs.
 #pragma once
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,25 +32,68 @@ using GradHook = std::function<Tensor(const Tensor&)>;  // may return an undefin
 using PreHook = std::function<Grads(Grads)>;            // grad_outputs -> grad_outputs
 using PostHook = std::function<Grads(Grads inputs, const Grads& outputs)>;
 
-// Hooks are rare: one pointer in the node.
+// Hooks are rare: one pointer in the node. `python` is the object that the hook calls, if it is
+// one; the hook holds one reference to it.
 struct NodeHooks {
   struct TensorHook {
     uint64_t id;
     uint32_t input_nr;
     GradHook call;
+    void* python = nullptr;
   };
   struct Pre {
     uint64_t id;
     PreHook call;
+    void* python = nullptr;
   };
   struct Post {
     uint64_t id;
     PostHook call;
+    void* python = nullptr;
   };
   std::vector<TensorHook> tensor;  // on one output's gradient
   std::vector<TensorHook> retain;  // retain_grad: after all tensor hooks
   std::vector<Pre> pre;
   std::vector<Post> post;
+  std::shared_ptr<void> metadata;  // what Python keeps with the node, a dict
+};
+
+class SavedTensor;
+class SavedList;
+class SavedOperand;
+
+// Shown what a node keeps for backward, under the names of the operator's arguments.
+class SavedVisitor {
+ public:
+  virtual ~SavedVisitor() = default;
+  virtual void visit(const char* name, SavedTensor&) = 0;
+  virtual void visit(const char* name, SavedList&) = 0;
+  virtual void visit(const char* name, SavedOperand&) = 0;
+  virtual void visit(const char*, const std::vector<OptTensor>&) {}
+  virtual void visit(const char*, const Scalar&) {}
+  virtual void visit(const char*, const Dims&) {}
+  virtual void visit(const char*, const std::vector<Dims>&) {}
+  virtual void visit(const char*, const int64_t&) {}
+  virtual void visit(const char*, const double&) {}
+  virtual void visit(const char*, const bool&) {}
+  virtual void visit(const char*, const std::string&) {}
+  virtual void visit(const char*, const DType&) {}
+  virtual void visit(const char*, const std::optional<Dims>&) {}
+  virtual void visit(const char*, const std::optional<int64_t>&) {}
+  virtual void visit(const char*, const std::optional<double>&) {}
+  virtual void visit(const char*, const std::optional<bool>&) {}
+  virtual void visit(const char*, const std::optional<Scalar>&) {}
+  virtual void visit(const char*, const std::optional<DType>&) {}
+  virtual void visit(const char*, const std::optional<std::string>&) {}
+};
+
+// Shown every counted reference that a node or a tensor's record holds, each once.
+class RefVisitor {
+ public:
+  virtual ~RefVisitor() = default;
+  virtual void tensor(const Tensor& t) = 0;
+  virtual void node(const Ref<Node>& node) = 0;
+  virtual void python(void* object) = 0;
 };
 
 class Node : public RefCounted {
@@ -62,7 +106,11 @@ class Node : public RefCounted {
   virtual Grads apply(Grads grads) = 0;
   // Drops saved tensors; a second backward then fails with PyTorch's message.
   virtual void release_saved() {}
-  virtual void visit_saved(const std::function<void(const Tensor&)>&) {}
+  virtual void visit_saved(SavedVisitor&) {}
+  // Everything that this node owns a counted reference to. What it leaves out is never collected
+  // as part of a cycle; what it names twice would be freed while in use.
+  virtual void visit_refs(RefVisitor& v);
+  void visit_edges_and_hooks(RefVisitor& v);
 
   std::vector<Edge> edges;
   std::vector<OutputMeta> outputs;
@@ -106,6 +154,19 @@ class NodeMark {
   uint64_t start_;
 };
 
+// What a hook made of a tensor that was to be saved.
+struct PackedTensor {
+  virtual ~PackedTensor() = default;
+  virtual Tensor unpack() = 0;
+  virtual void* python() const = 0;  // the object it holds
+};
+// While `on`, tensors of this thread are saved as what `pack` makes of them.
+struct SavedHooks {
+  bool on = false;
+  std::unique_ptr<PackedTensor> (*pack)(const Tensor& t) = nullptr;
+};
+extern constinit thread_local SavedHooks saved_hooks;
+
 // A tensor kept for backward, with the version it had.
 class SavedTensor {
  public:
@@ -117,14 +178,26 @@ class SavedTensor {
   }
   // The tensor, with its history (the node itself for a saved output).
   Tensor get(Node& owner) const;
-  bool has() const { return tensor_.defined(); }
+  bool has() const { return tensor_.defined() || packed_; }
+  bool released() const { return released_; }
   void reset() {
     tensor_ = Tensor();
+    packed_.reset();
     released_ = true;
   }
+  // Replaces what is kept by what a hook makes of it.
+  void pack(std::unique_ptr<PackedTensor> (*pack)(const Tensor&, void*), void* context);
+  bool packed() const { return bool(packed_); }
+  void visit_refs(RefVisitor& v) const;
 
  private:
+  void pack_with(const std::function<std::unique_ptr<PackedTensor>(const Tensor&)>& pack,
+                 const Tensor& original);
+  Tensor with_history(const Tensor& t, Ref<Node> fn, uint32_t output_nr) const;
+
   Tensor tensor_;
+  std::unique_ptr<PackedTensor> packed_;
+  Ref<Node> fn_;  // of a packed tensor: where its gradient goes
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
   bool output_ = false;
@@ -136,6 +209,7 @@ class SavedList {
   void save(const TensorList& list);
   TensorList get(Node& owner) const;
   void reset();
+  std::vector<SavedTensor>& items() { return items_; }
 
  private:
   std::vector<SavedTensor> items_;
@@ -153,9 +227,15 @@ class SavedOperand {
     is_tensor_ = o.is_tensor();
   }
   Operand get(Node& owner) const {
-    return is_tensor_ ? Operand(tensor_.get(owner)) : Operand(scalar_);
+    if (is_tensor_) return Operand(tensor_.get(owner));
+    if (tensor_.released()) [[unlikely]]
+      tensor_.get(owner);  // the error of a second backward
+    return Operand(scalar_);
   }
   void reset() { tensor_.reset(); }
+  bool is_tensor() const { return is_tensor_; }
+  SavedTensor& tensor() { return tensor_; }
+  const Scalar& scalar() const { return scalar_; }
 
  private:
   SavedTensor tensor_;
@@ -163,10 +243,18 @@ class SavedOperand {
   bool is_tensor_ = false;
 };
 
+// How a view came about: only Plain ones may change in place where that is recorded.
+enum class ViewKind : uint8_t {
+  Plain,
+  Several,  // one of several results of a view function
+  NoGrad,   // made while nothing was recorded
+  Custom    // in, or as the result of, a custom function
+};
+
 struct ViewInfo {
-  Tensor base;              // the tensor that owns the memory (never itself a view)
-  uint32_t version = 0;     // version at which grad_fn was made
-  bool no_inplace = false;  // one of several outputs of a view function, or made under no_grad
+  Tensor base;           // the tensor that owns the memory (never itself a view)
+  uint32_t version = 0;  // version at which grad_fn was made
+  ViewKind kind = ViewKind::Plain;
   const char* op = "";
 };
 
@@ -176,12 +264,25 @@ struct AutogradMeta final : AutogradRecord {
   uint32_t output_nr = 0;
   bool requires_grad = false;  // asked for on this leaf
   bool retains_grad = false;
-  Node* accumulator = nullptr;  // weak: the accumulator owns the tensor
+  Node* accumulator = nullptr;    // weak: the accumulator owns the tensor
+  Ref<Node> foreign_accumulator;  // of an alias of a leaf, whose gradient goes to the leaf
   std::unique_ptr<ViewInfo> view;
   std::vector<NodeHooks::TensorHook> hooks;  // leaf hooks, read by the accumulator
-  std::vector<std::pair<uint64_t, std::function<void(const Tensor&)>>> post_accumulate;
+  struct PostAccumulate {
+    uint64_t id;
+    std::function<void(const Tensor&)> call;
+    void* python = nullptr;
+  };
+  std::vector<PostAccumulate> post_accumulate;
+  TensorImpl* cyclic = nullptr;  // the tensor, once it is in the list of possible cycles
   ~AutogradMeta() override;
+  void visit_refs(RefVisitor& v) const;
 };
+
+// A tensor whose gradient has a history may hold itself alive: remembers it for the collector.
+void note_possible_cycle(const Tensor& t);
+// The tensors so remembered; not counted, so that the collector sees their true counts.
+std::vector<TensorImpl*> possible_cycles();
 
 AutogradMeta& meta_of(const Tensor& t);
 inline AutogradMeta* meta_if(const Tensor& t) {
@@ -201,7 +302,8 @@ void check_inplace(const Tensor& self, const char* op);
 // After one: the tensor's (and, for a view, its base's) history continues in `node`.
 void rebase_history(const Tensor& self, const Ref<Node>& node);
 // Marks `result` as a view of `base`, so that in-place changes reach the base's history.
-void set_view(const Tensor& result, const Tensor& base, const char* op, bool no_inplace = false);
+void set_view(const Tensor& result, const Tensor& base, const char* op,
+              ViewKind kind = ViewKind::Plain);
 void set_requires_grad(const Tensor& t, bool value);
 Tensor detach(const Tensor& t);      // shares memory and version counter
 Tensor data_alias(const Tensor& t);  // `.data`: shares memory, own version counter
@@ -226,7 +328,7 @@ inline bool wants_grad(const std::vector<OptTensor>& list) {
 }
 template <class... A>
 inline bool any_wants_grad(const A&... args) {
-  return thread_state.grad_mode && (wants_grad(args) || ...);
+  return grad_enabled() && (wants_grad(args) || ...);
 }
 
 inline void add_edge(Node& node, const Tensor& t) {
@@ -249,8 +351,19 @@ class AccumulateGrad final : public Node {
   ~AccumulateGrad() override;
   const char* own_name() const override { return "torch::autograd::AccumulateGrad"; }
   Grads apply(Grads grads) override;
+  void visit_refs(RefVisitor& v) override;
   Tensor variable;
 };
+
+// ---- anomaly mode: nodes remember the Python stack that made them, backward looks for NaN
+struct AnomalyMode {
+  std::atomic<bool> on = false, check_nan = true;
+  void (*record)(Node& node) = nullptr;  // a node was made while on
+  void (*report)(Node& node) = nullptr;  // `node` failed: an exception is in flight
+};
+extern constinit AnomalyMode anomaly_mode;
+// The node whose apply() runs in this thread, null outside of backward.
+extern constinit thread_local Node* running_node;
 
 // The Python line of a call site, " (file.py:12)" or "".
 extern std::string (*describe_call_site)(CallSite site);

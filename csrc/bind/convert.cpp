@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "dispatch/operators.h"
+#include "kernels/pointwise.h"
 #include "ops/all.h"
 
 namespace flambeau::bind {
@@ -112,7 +113,8 @@ std::optional<Dims> as_opt_dims(PyObject* o, int expand) {
 Tensor as_weak_tensor(PyObject* o) {
   if (is_tensor(o)) return as_tensor(o);
   Scalar s = as_scalar(o);
-  Tensor t = ops::full(Dims{}, s, std::nullopt, std::nullopt);
+  Tensor t = empty(Dims{}, s.dtype());
+  fill_kernel(t, s);
   t->wrapped_number = true;
   return t;
 }

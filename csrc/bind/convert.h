@@ -52,6 +52,8 @@ PyObject* wrap(const TensorList& list);  // tuple
 PyObject* wrap(const Scalar& s);
 PyObject* wrap(DType t);
 PyObject* wrap(Device d);
+PyObject* wrap(MemoryFormat m);
+PyObject* wrap(Generator* g);  // one that somebody else owns; None when null
 PyObject* wrap(const std::string& s);
 PyObject* wrap_size(IntSpan sizes);  // flambeau.Size
 inline PyObject* wrap(bool b) { return PyBool_FromLong(b); }

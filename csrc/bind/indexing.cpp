@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "bind/generated.h"
+#include "core/transform.h"
 #include "kernels/pointwise.h"
 
 namespace flambeau::bind {
@@ -121,7 +122,7 @@ Indexed apply_index(Tensor self, PyObject* index) {
       dim++;
     } else if (is_tensor(o)) {
       const Tensor& t = as_tensor(o);
-      if (t.dim() == 0 && category(t.dtype()) == Category::Integral && !t.is_meta() &&
+      if (t.dim() == 0 && category(t.dtype()) == Category::Integral && has_values(t) &&
           t.dtype() != DType::UInt8) {
         // an index tensor without dimensions selects, but keeps gather semantics for assignment
         self = ops::select(self, dim, ops::item(t).to_int());

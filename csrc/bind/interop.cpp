@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "bind/convert.h"
 #include "bind/tensor_type.h"
+#include "core/transform.h"
 #include "dispatch/promotion.h"
 #include "kernels/number.h"
 #include "kernels/pointwise.h"
@@ -16,6 +17,15 @@ namespace {
 
 void need_cpu(const Tensor& t, const char* what) {
   check<NotImplementedError>(!t.is_meta(), "Cannot copy out of meta tensor; no data! (", what, ")");
+  check(!is_transform(t), what,
+        ": Cannot access data pointer of Tensor that doesn't have storage: ",
+        "it is inside a function transform (vmap, grad, jvp)");
+}
+
+// A dual tensor shows its primal.
+Tensor primal_of(Tensor t) {
+  while (is_transform(t) && record_of(t).kind == TransformKind::Dual) t = record_of(t).value;
+  return t;
 }
 
 // ---- lists and numbers
@@ -45,7 +55,7 @@ PyObject* to_list(const Tensor& t, const char* p, int64_t dim) {
 
 PyObject* tolist(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
-    const Tensor& t = as_tensor(o);
+    const Tensor t = readable(as_tensor(o), "tolist");
     need_cpu(t, "tolist");
     return to_list(t, t.bytes(), 0);
   });
@@ -268,7 +278,7 @@ struct BufferShape {
 int tensor_getbuffer(PyObject* o, Py_buffer* view, int flags) {
   return guarded_status([&] {
     view->obj = nullptr;
-    const Tensor& t = as_tensor(o);
+    const Tensor t = primal_of(as_tensor(o));
     need_cpu(t, "buffer");
     check(!wants_grad(t),
           "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
@@ -400,7 +410,7 @@ void capsule_destructor(PyObject* capsule) {
 
 PyObject* dlpack(PyObject* o, PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
-    const Tensor& t = as_tensor(o);
+    const Tensor t = primal_of(as_tensor(o));
     need_cpu(t, "__dlpack__");
     if (t.requires_grad()) {
       PyErr_SetString(PyExc_BufferError,

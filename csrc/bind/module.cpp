@@ -1,8 +1,11 @@
 // The extension module `flambeau._C`.
 #include "autograd/node.h"
 #include "bind/autograd_type.h"
+#include "bind/collector.h"
 #include "bind/generated.h"
 #include "bind/interop.h"
+#include "bind/optimizer.h"
+#include "bind/transform.h"
 #include "dispatch/entry.h"
 #include "dispatch/promotion.h"
 #include "runtime/allocator.h"
@@ -128,6 +131,7 @@ PyMethodDef functions[] = {
     {"_register_type", register_type, METH_VARARGS, nullptr},
     {"_registry", registry_py, METH_NOARGS, nullptr},
     {"promote_types", promote_py, METH_VARARGS, "promote_types(type1, type2) -> dtype"},
+    {"_optimizer_lists", reinterpret_cast<PyCFunction>(optimizer_lists), METH_FASTCALL, nullptr},
     {"can_cast", can_cast_py, METH_VARARGS, "can_cast(from_, to) -> bool"},
     {}};
 
@@ -188,6 +192,8 @@ PyObject* init_module() {
     add_operators(module.get());
     add_autograd(module.get());
     add_interop(module.get());
+    add_transforms(module.get());
+    collector::add_collector(module.get());
     return module.release();
   });
 }

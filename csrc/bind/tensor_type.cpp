@@ -7,9 +7,11 @@
 
 #include "autograd/node.h"
 #include "bind/autograd_type.h"
+#include "bind/collector.h"
 #include "bind/generated.h"
 #include "bind/indexing.h"
 #include "bind/interop.h"
+#include "core/transform.h"
 
 namespace flambeau::bind {
 
@@ -53,6 +55,7 @@ void tensor_dealloc(PyObject* o) {
     return;
   }
   PyObject_GC_UnTrack(o);
+  collector::leave(self);
   if (self->weakrefs) PyObject_ClearWeakRefs(o);
   Py_CLEAR(self->dict);
   if (impl) impl->pyobject = nullptr;
@@ -69,14 +72,16 @@ void tensor_dealloc(PyObject* o) {
 int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
   PyTensor* self = of(o);
   Py_VISIT(Py_TYPE(o));
-  // While the impl owns this object its attributes are reachable from C++: not garbage.
-  if (self->tensor.defined() && self->tensor->owns_pyobject) return 0;
   Py_VISIT(self->dict);
-  return 0;
+  return collector::active ? collector::traverse(self->tensor.impl(), visit, arg) : 0;
 }
 
 int tensor_clear(PyObject* o) {
-  Py_CLEAR(of(o)->dict);
+  PyTensor* self = of(o);
+  Tensor t = self->tensor;
+  const bool garbage = collector::is_garbage(t.impl());
+  Py_CLEAR(self->dict);
+  if (garbage) collector::clear_record(t);
   return 0;
 }
 
@@ -139,6 +144,19 @@ int set_requires_grad_attr(PyObject* o, PyObject* v, void*) {
   });
 }
 
+PyObject* grad_of(const Tensor& t) {
+  auto* m = meta_if(t);
+  if (!m) Py_RETURN_NONE;
+  if (m->grad_fn && !m->grad.defined() && !m->retains_grad) [[unlikely]]
+    must(
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                     "Its .grad attribute won't be populated during autograd.backward(). Use "
+                     ".retain_grad() on it before if you want that, or access the leaf instead.",
+                     1));
+  return wrap(m->grad);
+}
+
 int set_grad_attr(PyObject* o, PyObject* v, void*) {
   return guarded_status([&] {
     const Tensor& t = self_of(o);
@@ -159,6 +177,7 @@ int set_grad_attr(PyObject* o, PyObject* v, void*) {
     check(equal(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", g.sizes(),
           "' to a tensor of size '", t.sizes(), "'", fix);
     meta_of(t).grad = g;
+    if (g->requires_grad) note_possible_cycle(t);
   });
 }
 
@@ -189,14 +208,14 @@ int set_part(PyObject* o, PyObject* v, void* which) {
 PyGetSetDef tensor_getset[] = {
     GET("shape", t.sizes()),
     GET("dtype", t.dtype()),
-    GET("device", t.device()),
+    GET("device", visible_device(t.device())),
     GET("ndim", t.dim()),
     GET("itemsize", t.itemsize()),
     GET("nbytes", t.numel() * t.itemsize()),
     GET("is_leaf", is_leaf(t)),
-    GET("is_cpu", t.device().type == DeviceType::CPU),
+    GET("is_cpu", visible_device(t.device()).type == DeviceType::CPU),
     GET("is_cuda", t.device().type == DeviceType::CUDA),
-    GET("is_meta", t.is_meta()),
+    GET("is_meta", visible_device(t.device()).type == DeviceType::Meta),
     GET("is_sparse", false),
     GET("is_sparse_csr", false),
     GET("is_quantized", false),
@@ -216,10 +235,7 @@ PyGetSetDef tensor_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(wants_grad(t)); }>,
      set_requires_grad_attr, nullptr, nullptr},
-    {"grad", get<[](const Tensor& t) -> PyObject* {
-       return wrap(meta_if(t) ? meta_if(t)->grad : Tensor());
-     }>,
-     set_grad_attr, nullptr, nullptr},
+    {"grad", get<grad_of>, set_grad_attr, nullptr, nullptr},
     {"data", get<[](const Tensor& t) -> PyObject* { return wrap(data_alias(t)); }>, set_data_attr,
      nullptr, nullptr},
     {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
@@ -326,6 +342,10 @@ int truth(PyObject* o) {
     const Tensor& t = self_of(o);
     check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     check(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+    check(!is_transform(t) || has_values(t),
+          "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
+          "flow. A batch has no single truth value: use torch.where, or take the decision out of "
+          "vmap.");
     value = ops::item(t).to_bool();
   });
   return value;
@@ -470,6 +490,13 @@ PyObject* detach_in_place(PyObject* o, PyObject*) {
   });
 }
 
+char* address(const Tensor& t) {
+  check(!is_transform(t),
+        "Cannot access data pointer of Tensor that doesn't have storage (it is inside a function "
+        "transform: vmap, grad, jvp)");
+  return t.bytes();
+}
+
 PyMethodDef tensor_methods[] = {
     {"size", reinterpret_cast<PyCFunction>(size_method), METH_FASTCALL | METH_KEYWORDS,
      "size(dim=None) -> Size or int"},
@@ -493,7 +520,7 @@ PyMethodDef tensor_methods[] = {
     PLAIN("is_inference", bool(t->inference), nullptr),
     PLAIN("is_conj", false, nullptr),
     PLAIN("is_neg", false, nullptr),
-    PLAIN("data_ptr", int64_t(reinterpret_cast<intptr_t>(t.is_meta() ? nullptr : t.bytes())),
+    PLAIN("data_ptr", int64_t(reinterpret_cast<intptr_t>(t.is_meta() ? nullptr : address(t))),
           "Address of the first element."),
     PLAIN("_is_view", bool(meta_if(t) && meta_if(t)->view), nullptr),
 };
@@ -553,6 +580,7 @@ PyObject* wrap(const Tensor& t) {
   PyObject* o = allocate_object(tensor_type);
   new (&of(o)->tensor) Tensor(t);
   impl->pyobject = o;
+  collector::enter(of(o));
   return o;
 }
 
@@ -561,6 +589,7 @@ PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {
   PyObject* o = must(type->tp_alloc(type, 0));
   new (&of(o)->tensor) Tensor(t);
   t->pyobject = o;
+  collector::enter(of(o));
   return o;
 }
 

@@ -9,6 +9,7 @@ struct PyTensor {
   PyObject_HEAD Tensor tensor;
   PyObject* dict;
   PyObject* weakrefs;
+  PyTensor *before, *after;  // in the collector's ring of all tensor objects
 };
 
 extern PyTypeObject* tensor_type;     // flambeau.Tensor

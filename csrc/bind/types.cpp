@@ -255,6 +255,14 @@ MemoryFormat as_memory_format(PyObject* o) {
   return MemoryFormat(reinterpret_cast<Tag*>(o)->value);
 }
 Generator* as_generator(PyObject* o) { return o ? &generator_of(o) : nullptr; }
+PyObject* wrap(MemoryFormat m) { return make_tag(memory_format_type, int(m)); }
+PyObject* wrap(Generator* g) {
+  if (!g) Py_RETURN_NONE;
+  auto* self = reinterpret_cast<PyGenerator*>(must(generator_type->tp_alloc(generator_type, 0)));
+  self->generator = g;
+  self->owned = false;
+  return reinterpret_cast<PyObject*>(self);
+}
 PyObject* dtype_object(DType t) { return dtypes[int(t)]; }
 
 PyObject* wrap(Device d) {

@@ -4,6 +4,7 @@
 
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "core/transform.h"
 #include "dispatch/operators.h"
 #include "ops/all.h"
 
@@ -80,15 +81,10 @@ void check_arguments(const Tensor& q, const Tensor& k, const Tensor& v, const Op
 
 namespace ops {
 
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                    const OptTensor& attn_mask, double dropout_p, bool is_causal,
-                                    std::optional<double> scale, bool enable_gqa) {
-  if (thread_state.autocast) [[unlikely]] {
-    Scoped<bool> off(thread_state.autocast, false);
-    return scaled_dot_product_attention(autocast_lower(query), autocast_lower(key),
-                                        autocast_lower(value), autocast_lower(attn_mask), dropout_p,
-                                        is_causal, scale, enable_gqa);
-  }
+Tensor scaled_dot_product_attention_uncast(const Tensor& query, const Tensor& key,
+                                           const Tensor& value, const OptTensor& attn_mask,
+                                           double dropout_p, bool is_causal,
+                                           std::optional<double> scale, bool enable_gqa) {
   check_arguments(query, key, value, attn_mask);
   const double factor =
       scale.value_or(1.0 / std::sqrt(double(std::max<int64_t>(query.size(-1), 1))));
@@ -107,7 +103,9 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     group = heads / shared;
   }
   bool fused = dropout_p == 0 && q.is_floating() && k.size(-1) == q.size(-1) &&
-               v.size(-2) == k.size(-2) && !(attn_mask && attn_mask->requires_grad());
+               v.size(-2) == k.size(-2) && !(attn_mask && attn_mask->requires_grad()) &&
+               !is_transform(q) && !is_transform(k) && !is_transform(v) &&
+               !(attn_mask && is_transform(*attn_mask));
   if (fused && group == 1 && (lead_of(q) != lead_of(k) || lead_of(q) != lead_of(v))) {
     Dims lead;
     for (const Tensor* t : {&q, &k, &v}) lead = broadcast_shapes(lead, lead_of(*t));
@@ -145,7 +143,7 @@ const char* attention_node(const TensorList& qkv) {
 TensorList attention_grads(const Tensor& grad, const TensorList& qkv, const OptTensor& mask,
                            const TensorList& results, bool causal, double scale) {
   if (!grad.defined()) return {Tensor(), Tensor(), Tensor()};
-  if (!thread_state.grad_mode) {
+  if (!grad_enabled()) {
     auto [q, k, v] = _attention_backward(grad, qkv[0], qkv[1], qkv[2], results[0], results[1], mask,
                                          causal, scale);
     return {q, k, v};

@@ -292,9 +292,9 @@ Tensor _tensordot(const Tensor& self, const Tensor& other, const Dims& dims_self
   for (int64_t d : summed_a) k *= a.sizes()[size_t(d)];
   for (int64_t d : summed_a) free_a.push_back(d);
   for (int64_t d : free_b) summed_b.push_back(d);
-  return reshape(
-      mm(reshape(permute(a, free_a), Dims{rows, k}), reshape(permute(b, summed_b), Dims{k, cols})),
-      shape);
+  Tensor x = permute(a, free_a), y = permute(b, summed_b);
+  if (rows == 1 && cols == 1) return reshape(dot(reshape(x, Dims{k}), reshape(y, Dims{k})), shape);
+  return reshape(mm(reshape(x, Dims{rows, k}), reshape(y, Dims{k, cols})), shape);
 }
 
 Tensor linalg_multi_dot(const TensorList& tensors) {
@@ -381,16 +381,17 @@ Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim
   fail<Error>("no dimension of size 3 in input (cross), got shape ", self.sizes());
 }
 
-Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
+Tensor linalg_vecdot_uncast(const Tensor& x, const Tensor& y, int64_t dim) {
   return sum_dim(mul(conj(x), y), Dims{dim}, false, std::nullopt);
 }
 
-Tensor trace(const Tensor& self) {
+Tensor trace_uncast(const Tensor& self) {
   check(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
   return sum(diagonal(self, 0, 0, 1), std::nullopt);
 }
 
-Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t> compute_mode) {
+Tensor cdist_uncast(const Tensor& x1, const Tensor& x2, double p,
+                    std::optional<int64_t> compute_mode) {
   check(x1.is_floating(), "cdist only supports floating-point dtypes, X1 got: ", x1.dtype());
   check(x2.is_floating(), "cdist only supports floating-point dtypes, X2 got: ", x2.dtype());
   check(p >= 0, "cdist only supports non-negative p values, got ", p);

@@ -167,24 +167,24 @@ Tensor convolution(const Tensor& self, const Tensor& weight, const OptTensor& bi
              full(dilation), full(output_padding), groups);
 }
 
-#define FLAMBEAU_CONV(N)                                                                           \
-  Tensor conv##N##d(const Tensor& self, const Tensor& weight, const OptTensor& bias,               \
-                    const Dims& stride, const Dims& padding, const Dims& dilation,                 \
-                    int64_t groups) {                                                              \
-    return run({"conv" #N "d", N, false}, self, weight, bias, stride, padding, dilation,           \
-               Dims(N, 0), groups);                                                                \
-  }                                                                                                \
-  Tensor conv##N##d_padding(const Tensor& self, const Tensor& weight, const OptTensor& bias,       \
-                            const Dims& stride, const std::string& padding, const Dims& dilation,  \
-                            int64_t groups) {                                                      \
-    return with_text_padding({"conv" #N "d", N, false}, self, weight, bias, stride, padding,       \
-                             dilation, groups);                                                    \
-  }                                                                                                \
-  Tensor conv_transpose##N##d(const Tensor& self, const Tensor& weight, const OptTensor& bias,     \
-                              const Dims& stride, const Dims& padding, const Dims& output_padding, \
-                              int64_t groups, const Dims& dilation) {                              \
-    return run({"conv_transpose" #N "d", N, true}, self, weight, bias, stride, padding, dilation,  \
-               output_padding, groups);                                                            \
+#define FLAMBEAU_CONV(N)                                                                          \
+  Tensor conv##N##d_uncast(const Tensor& self, const Tensor& weight, const OptTensor& bias,       \
+                           const Dims& stride, const Dims& padding, const Dims& dilation,         \
+                           int64_t groups) {                                                      \
+    return run({"conv" #N "d", N, false}, self, weight, bias, stride, padding, dilation,          \
+               Dims(N, 0), groups);                                                               \
+  }                                                                                               \
+  Tensor conv##N##d_padding_uncast(                                                               \
+      const Tensor& self, const Tensor& weight, const OptTensor& bias, const Dims& stride,        \
+      const std::string& padding, const Dims& dilation, int64_t groups) {                         \
+    return with_text_padding({"conv" #N "d", N, false}, self, weight, bias, stride, padding,      \
+                             dilation, groups);                                                   \
+  }                                                                                               \
+  Tensor conv_transpose##N##d_uncast(                                                             \
+      const Tensor& self, const Tensor& weight, const OptTensor& bias, const Dims& stride,        \
+      const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {    \
+    return run({"conv_transpose" #N "d", N, true}, self, weight, bias, stride, padding, dilation, \
+               output_padding, groups);                                                           \
   }
 FLAMBEAU_CONV(1)
 FLAMBEAU_CONV(2)

@@ -132,48 +132,48 @@ struct Shape {
 
 }  // namespace
 
-Tensor fft_fft(const Tensor& self, std::optional<int64_t> n, int64_t dim,
-               const std::optional<std::string>& norm) {
+Tensor fft_fft_uncast(const Tensor& self, std::optional<int64_t> n, int64_t dim,
+                      const std::optional<std::string>& norm) {
   return one_to_complex(self, n, dim, norm, true);
 }
-Tensor fft_ifft(const Tensor& self, std::optional<int64_t> n, int64_t dim,
-                const std::optional<std::string>& norm) {
+Tensor fft_ifft_uncast(const Tensor& self, std::optional<int64_t> n, int64_t dim,
+                       const std::optional<std::string>& norm) {
   return one_to_complex(self, n, dim, norm, false);
 }
-Tensor fft_rfft(const Tensor& self, std::optional<int64_t> n, int64_t dim,
-                const std::optional<std::string>& norm) {
+Tensor fft_rfft_uncast(const Tensor& self, std::optional<int64_t> n, int64_t dim,
+                       const std::optional<std::string>& norm) {
   return one_real("rfft", self, n, dim, norm, true);
 }
-Tensor fft_ihfft(const Tensor& self, std::optional<int64_t> n, int64_t dim,
-                 const std::optional<std::string>& norm) {
+Tensor fft_ihfft_uncast(const Tensor& self, std::optional<int64_t> n, int64_t dim,
+                        const std::optional<std::string>& norm) {
   return one_real("ihfft", self, n, dim, norm, false);
 }
-Tensor fft_irfft(const Tensor& self, std::optional<int64_t> n, int64_t dim,
-                 const std::optional<std::string>& norm) {
+Tensor fft_irfft_uncast(const Tensor& self, std::optional<int64_t> n, int64_t dim,
+                        const std::optional<std::string>& norm) {
   return one_to_real(self, n, dim, norm, false);
 }
-Tensor fft_hfft(const Tensor& self, std::optional<int64_t> n, int64_t dim,
-                const std::optional<std::string>& norm) {
+Tensor fft_hfft_uncast(const Tensor& self, std::optional<int64_t> n, int64_t dim,
+                       const std::optional<std::string>& norm) {
   return one_to_real(self, n, dim, norm, true);
 }
 
-Tensor fft_fftn(const Tensor& self, const std::optional<Dims>& s, const std::optional<Dims>& dim,
-                const std::optional<std::string>& norm) {
+Tensor fft_fftn_uncast(const Tensor& self, const std::optional<Dims>& s,
+                       const std::optional<Dims>& dim, const std::optional<std::string>& norm) {
   const Shape shape(self, s, dim);
   shape.check_sizes();
   const Tensor x = transformable(self, true);
   return _fft_c2c(resized(x, shape.dims, shape.sizes), shape.dims, normalization(norm, true), true);
 }
-Tensor fft_ifftn(const Tensor& self, const std::optional<Dims>& s, const std::optional<Dims>& dim,
-                 const std::optional<std::string>& norm) {
+Tensor fft_ifftn_uncast(const Tensor& self, const std::optional<Dims>& s,
+                        const std::optional<Dims>& dim, const std::optional<std::string>& norm) {
   const Shape shape(self, s, dim);
   shape.check_sizes();
   const Tensor x = transformable(self, true);
   return _fft_c2c(resized(x, shape.dims, shape.sizes), shape.dims, normalization(norm, false),
                   false);
 }
-Tensor fft_rfftn(const Tensor& self, const std::optional<Dims>& s, const std::optional<Dims>& dim,
-                 const std::optional<std::string>& norm) {
+Tensor fft_rfftn_uncast(const Tensor& self, const std::optional<Dims>& s,
+                        const std::optional<Dims>& dim, const std::optional<std::string>& norm) {
   check(!self.is_complex(), "rfftn expects a real-valued input tensor, but got ",
         self.dtype() == DType::Complex64 ? "ComplexFloat" : "ComplexDouble");
   const Shape shape(self, s, dim);
@@ -182,8 +182,8 @@ Tensor fft_rfftn(const Tensor& self, const std::optional<Dims>& s, const std::op
   const Tensor x = resized(transformable(self, false), shape.dims, shape.sizes);
   return _fft_r2c(x, shape.dims, normalization(norm, true), true);
 }
-Tensor fft_irfftn(const Tensor& self, const std::optional<Dims>& s, const std::optional<Dims>& dim,
-                  const std::optional<std::string>& norm) {
+Tensor fft_irfftn_uncast(const Tensor& self, const std::optional<Dims>& s,
+                         const std::optional<Dims>& dim, const std::optional<std::string>& norm) {
   Shape shape(self, s, dim);
   shape.check_some("irfftn");
   const int64_t n = shape.take_real(s);

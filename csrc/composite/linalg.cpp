@@ -3,19 +3,20 @@
 
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "core/transform.h"
 #include "kernels/linalg.h"
 #include "ops/all.h"
 
 namespace flambeau::ops {
 using namespace linalg;
 
-Tensor linalg_cholesky(const Tensor& self, bool upper) {
+Tensor linalg_cholesky_uncast(const Tensor& self, bool upper) {
   auto [factor, info] = linalg_cholesky_ex(self, upper, false);
   check_info("linalg.cholesky", info, Failure::NotPositive);
   return factor;
 }
 
-std::tuple<Tensor, Tensor> qr(const Tensor& self, bool some) {
+std::tuple<Tensor, Tensor> qr_uncast(const Tensor& self, bool some) {
   return linalg_qr(self, some ? "reduced" : "complete");
 }
 
@@ -31,13 +32,13 @@ std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, boo
   return {x, info};
 }
 
-Tensor linalg_solve(const Tensor& A, const Tensor& B, bool left) {
+Tensor linalg_solve_uncast(const Tensor& A, const Tensor& B, bool left) {
   auto [x, lu, pivots, info] = _linalg_solve_ex(A, B, left, false);
   check_info("torch.linalg.solve", info, Failure::SingularSolve);
   return x;
 }
 
-Tensor linalg_inv(const Tensor& A) {
+Tensor linalg_inv_uncast(const Tensor& A) {
   auto [inverse, info] = linalg_inv_ex(A, false);
   check_info("linalg.inv", info, Failure::SingularInverse);
   return inverse;
@@ -66,16 +67,16 @@ std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool hermitian)
 
 // ---- eigenvalues and singular values: vectors are computed where a derivative will need them
 
-std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices,
-                                              const std::optional<std::string>& driver) {
+std::tuple<Tensor, Tensor, Tensor> linalg_svd_uncast(const Tensor& A, bool full_matrices,
+                                                     const std::optional<std::string>& driver) {
   return _linalg_svd(A, full_matrices, true, driver);
 }
 
-Tensor linalg_svdvals(const Tensor& A, const std::optional<std::string>& driver) {
-  return std::get<1>(_linalg_svd(A, false, any_wants_grad(A), driver));
+Tensor linalg_svdvals_uncast(const Tensor& A, const std::optional<std::string>& driver) {
+  return std::get<1>(_linalg_svd(A, false, any_wants_grad(A) || is_transform(A), driver));
 }
 
-std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some, bool compute_uv) {
+std::tuple<Tensor, Tensor, Tensor> svd_uncast(const Tensor& self, bool some, bool compute_uv) {
   check(self.dim() >= 2, "linalg.svd: input should have at least 2 dimensions, but has ",
         self.dim(), " dimensions instead");
   if (compute_uv) {
@@ -91,16 +92,17 @@ std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some, bool compu
   return {u, s, zero_(v)};
 }
 
-std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& self, const std::string& UPLO) {
+std::tuple<Tensor, Tensor> linalg_eigh_uncast(const Tensor& self, const std::string& UPLO) {
   return _linalg_eigh(self, UPLO, true);
 }
 
-Tensor linalg_eigvalsh(const Tensor& self, const std::string& UPLO) {
-  return std::get<0>(_linalg_eigh(self, UPLO, any_wants_grad(self)));
+Tensor linalg_eigvalsh_uncast(const Tensor& self, const std::string& UPLO) {
+  return std::get<0>(_linalg_eigh(self, UPLO, any_wants_grad(self) || is_transform(self)));
 }
 
-Tensor linalg_eigvals(const Tensor& self) {
-  return any_wants_grad(self) ? std::get<0>(linalg_eig(self)) : _linalg_eigvals(self);
+Tensor linalg_eigvals_uncast(const Tensor& self) {
+  return any_wants_grad(self) || is_transform(self) ? std::get<0>(linalg_eig(self))
+                                                    : _linalg_eigvals(self);
 }
 
 // ---- rank, pseudoinverse, condition
@@ -131,8 +133,8 @@ Tensor linalg_pinv_rcond_tensor(const Tensor& self, const Tensor& rcond, bool he
   return linalg_pinv_atol_rtol_tensor(self, as_tensor(0.0, self), rcond, hermitian);
 }
 
-Tensor linalg_matrix_rank_atol_rtol_tensor(const Tensor& input, const OptTensor& atol,
-                                           const OptTensor& rtol, bool hermitian) {
+Tensor linalg_matrix_rank_atol_rtol_tensor_uncast(const Tensor& input, const OptTensor& atol,
+                                                  const OptTensor& rtol, bool hermitian) {
   check_matrix("torch.linalg.matrix_rank", input, "input");
   check_inexact("torch.linalg.matrix_rank", input);
   for (const OptTensor* t : {&atol, &rtol})
@@ -157,15 +159,16 @@ Tensor linalg_matrix_rank_atol_rtol_tensor(const Tensor& input, const OptTensor&
   return sum_dim(gt(values, limit), Dims{-1}, false, std::nullopt);
 }
 
-Tensor linalg_matrix_rank_atol_rtol_float(const Tensor& self, std::optional<double> atol,
-                                          std::optional<double> rtol, bool hermitian) {
+Tensor linalg_matrix_rank_atol_rtol_float_uncast(const Tensor& self, std::optional<double> atol,
+                                                 std::optional<double> rtol, bool hermitian) {
   check_matrix("torch.linalg.matrix_rank", self, "input");
   check_inexact("torch.linalg.matrix_rank", self);
   return linalg_matrix_rank_atol_rtol_tensor(self, as_tensor(atol, self), as_tensor(rtol, self),
                                              hermitian);
 }
 
-Tensor linalg_matrix_rank_tol_tensor(const Tensor& input, const Tensor& tol, bool hermitian) {
+Tensor linalg_matrix_rank_tol_tensor_uncast(const Tensor& input, const Tensor& tol,
+                                            bool hermitian) {
   return linalg_matrix_rank_atol_rtol_tensor(input, tol, as_tensor(0.0, input), hermitian);
 }
 
@@ -190,7 +193,7 @@ bool empty_condition(const Tensor& self, Tensor& out) {
 
 }  // namespace
 
-Tensor linalg_cond(const Tensor& self, const std::optional<Scalar>& p) {
+Tensor linalg_cond_uncast(const Tensor& self, const std::optional<Scalar>& p) {
   Tensor out;
   check_matrix("linalg.cond", self);
   check_inexact("linalg.cond", self);
@@ -208,7 +211,7 @@ Tensor linalg_cond(const Tensor& self, const std::optional<Scalar>& p) {
   });
 }
 
-Tensor linalg_cond_p_str(const Tensor& self, const std::string& p) {
+Tensor linalg_cond_p_str_uncast(const Tensor& self, const std::string& p) {
   check(p == "fro" || p == "nuc", "linalg.cond got an invalid norm type: ", p,
         "; expected 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'");
   check_square("linalg.cond", self);
@@ -263,7 +266,7 @@ Tensor linalg_vander(const Tensor& x, std::optional<int64_t> N) {
 
 // ---- tensors as linear maps
 
-Tensor linalg_tensorinv(const Tensor& self, int64_t ind) {
+Tensor linalg_tensorinv_uncast(const Tensor& self, int64_t ind) {
   check(ind > 0, "Expected a strictly positive integer for 'ind', got ", ind);
   IntSpan sizes(self.sizes());
   const auto cut = size_t(std::min<int64_t>(ind, self.dim()));
@@ -278,8 +281,8 @@ Tensor linalg_tensorinv(const Tensor& self, int64_t ind) {
   return reshape(linalg_inv(reshape(self, Dims{rows, columns})), shape);
 }
 
-Tensor linalg_tensorsolve(const Tensor& self, const Tensor& other,
-                          const std::optional<Dims>& dims) {
+Tensor linalg_tensorsolve_uncast(const Tensor& self, const Tensor& other,
+                                 const std::optional<Dims>& dims) {
   Tensor a = self;
   if (dims) {
     Dims ends;

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "ops/all.h"
 
 namespace flambeau::ops {
@@ -80,33 +81,33 @@ Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) 
   return _log_softmax(softmax_input(self, dtype), dim);
 }
 
-Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, const std::string& reduction,
-                      double beta) {
+Tensor smooth_l1_loss_uncast(const Tensor& self, const Tensor& target, const std::string& reduction,
+                             double beta) {
   check(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   return reduced_loss(beta == 0 ? abs(self - target) : _smooth_l1(self, target, beta), reduction);
 }
 
-Tensor huber_loss(const Tensor& self, const Tensor& target, const std::string& reduction,
-                  double delta) {
+Tensor huber_loss_uncast(const Tensor& self, const Tensor& target, const std::string& reduction,
+                         double delta) {
   check(delta > 0, "huber_loss does not support non-positive values for delta.");
   return reduced_loss(_huber(self, target, delta), reduction);
 }
 
-Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& weight,
-                            const std::string& reduction) {
-  if (!self.is_meta() && self.numel()) {
+Tensor binary_cross_entropy_uncast(const Tensor& self, const Tensor& target,
+                                   const OptTensor& weight, const std::string& reduction) {
+  if (has_values(self) && self.numel()) {
     NoGrad off;
     Tensor inside = all(logical_and(ge(self, 0), le(self, 1)));
-    check(equal(inside, ones(Dims{}, DType::Bool, self.device())),
+    check(item(inside).to_bool(),
           "all elements of input should be between 0 and 1 (binary_cross_entropy)");
   }
   Tensor losses = _bce(self, target);
   return reduced_loss(weight ? losses * *weight : losses, reduction);
 }
 
-Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
-                                        const OptTensor& weight, const OptTensor& pos_weight,
-                                        const std::string& reduction) {
+Tensor binary_cross_entropy_with_logits_uncast(const Tensor& self, const Tensor& target,
+                                               const OptTensor& weight, const OptTensor& pos_weight,
+                                               const std::string& reduction) {
   Tensor losses;
   if (pos_weight) {
     Tensor factor = (*pos_weight - 1) * target + 1;
@@ -117,20 +118,21 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
   return reduced_loss(weight ? losses * *weight : losses, reduction);
 }
 
-Tensor kl_div(const Tensor& self, const Tensor& target, const std::string& reduction,
-              bool log_target) {
+Tensor kl_div_uncast(const Tensor& self, const Tensor& target, const std::string& reduction,
+                     bool log_target) {
   Tensor losses =
       log_target ? exp(target) * (target - self) : xlogy(target, target) - target * self;
   return reduced_loss(losses, reduction);
 }
 
-Tensor nll_loss(const Tensor& self, const Tensor& target, const OptTensor& weight,
-                int64_t ignore_index, const std::string& reduction) {
+Tensor nll_loss_uncast(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                       int64_t ignore_index, const std::string& reduction) {
   return std::get<0>(_nll_loss(self, target, weight, reduction_number(reduction), ignore_index));
 }
 
-Tensor cross_entropy(const Tensor& self, const Tensor& target, const OptTensor& weight,
-                     int64_t ignore_index, const std::string& reduction, double label_smoothing) {
+Tensor cross_entropy_uncast(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                            int64_t ignore_index, const std::string& reduction,
+                            double label_smoothing) {
   check(label_smoothing >= 0 && label_smoothing <= 1,
         "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
   check(self.dim() > 0,
@@ -151,16 +153,18 @@ namespace {
 
 Dims lengths_of(const char* name, const Tensor& t) {
   check(category(t.dtype()) == Category::Integral, name, " must be integral, got ", t.dtype());
-  check(!t.is_meta(), "ctc_loss(): ", name,
+  check(has_values(t), "ctc_loss(): ", name,
         " decide what is computed; 'meta' tensors have no values");
-  Tensor flat = contiguous(_to_dtype(reshape(t, Dims{-1}), DType::Int64), std::nullopt);
+  Tensor flat = readable(t, "ctc_loss");
+  flat = contiguous(_to_dtype(reshape(flat, Dims{-1}), DType::Int64), std::nullopt);
   return Dims(IntSpan(flat.data<int64_t>(), size_t(flat.numel())));
 }
 
 }  // namespace
 
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Dims& input_lengths,
-                const Dims& target_lengths, int64_t blank, int64_t reduction, bool zero_infinity) {
+Tensor ctc_loss_uncast(const Tensor& log_probs, const Tensor& targets, const Dims& input_lengths,
+                       const Dims& target_lengths, int64_t blank, int64_t reduction,
+                       bool zero_infinity) {
   const bool single = log_probs.dim() == 2;
   Tensor loss = std::get<0>(_ctc_loss(single ? unsqueeze(log_probs, 1) : log_probs, targets,
                                       input_lengths, target_lengths, blank, zero_infinity));
@@ -177,9 +181,9 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Dims& inpu
   return mean(loss / lengths, std::nullopt);
 }
 
-Tensor ctc_loss_Tensor(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                       const Tensor& target_lengths, int64_t blank, int64_t reduction,
-                       bool zero_infinity) {
+Tensor ctc_loss_Tensor_uncast(const Tensor& log_probs, const Tensor& targets,
+                              const Tensor& input_lengths, const Tensor& target_lengths,
+                              int64_t blank, int64_t reduction, bool zero_infinity) {
   const Dims inputs = lengths_of("input_lengths", input_lengths),
              labels = lengths_of("target_lengths", target_lengths);
   return ctc_loss(log_probs, targets, inputs, labels, blank, reduction, zero_infinity);

@@ -8,7 +8,7 @@
 namespace flambeau {
 namespace ops {
 
-Tensor mv(const Tensor& self, const Tensor& vec) {
+Tensor mv_uncast(const Tensor& self, const Tensor& vec) {
   check(self.dim() == 2 && vec.dim() == 1, "vector + matrix @ vector expected, got ", self.dim(),
         "D @ ", vec.dim(), "D (mv)");
   check(self.sizes()[1] == vec.sizes()[0], "size mismatch, got input (", self.sizes()[0],
@@ -17,7 +17,7 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
   return mark.named(squeeze_dim(mm(self, unsqueeze(vec, 1)), 1), "MvBackward0");
 }
 
-Tensor dot(const Tensor& self, const Tensor& other) {
+Tensor dot_uncast(const Tensor& self, const Tensor& other) {
   check(self.dim() == 1 && other.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ",
         other.dim(), "D tensors");
   check(self.dtype() == other.dtype(), "dot : expected both vectors to have same dtype, but found ",
@@ -40,6 +40,7 @@ Tensor inner(const Tensor& self, const Tensor& other) {
   check(self.sizes().back() == other.sizes().back(),
         "inner() the last dimension must match on both input tensors but got shapes ", self.sizes(),
         " and ", other.sizes());
+  if (self.dim() == 1 && other.dim() == 1) return reshape(dot(self, other), Dims{});
   Dims shape = self.sizes();
   shape.pop_back();
   for (size_t i = 0; i + 1 < other.sizes().size(); i++) shape.push_back(other.sizes()[i]);
@@ -54,7 +55,7 @@ Tensor inner(const Tensor& self, const Tensor& other) {
   return reshape(mm(a, t(b)), shape);
 }
 
-Tensor matmul(const Tensor& self, const Tensor& other) {
+Tensor matmul_uncast(const Tensor& self, const Tensor& other) {
   int64_t p = self.dim(), q = other.dim();
   check(p > 0 && q > 0, "both arguments to matmul need to be at least 1D, but they are ", p,
         "D and ", q, "D");
@@ -117,12 +118,12 @@ Tensor scaled_product(const Tensor& self, const Tensor& a, const Tensor& b, cons
 }
 }  // namespace
 
-Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-             const Scalar& alpha) {
+Tensor addmm_uncast(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                    const Scalar& alpha) {
   return scaled_product(self, a, b, beta, alpha, mm, true);
 }
-Tensor addmv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-             const Scalar& alpha) {
+Tensor addmv_uncast(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                    const Scalar& alpha) {
   return scaled_product(self, a, b, beta, alpha, mv, true);
 }
 Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
@@ -145,12 +146,12 @@ Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& 
   if (!alpha.to_bool()) product = zeros_like(product, {}, {}, {});
   return beta.to_bool() ? logical_or(old, product) : product;
 }
-Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-               const Scalar& alpha) {
+Tensor baddbmm_uncast(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                      const Scalar& alpha) {
   return scaled_product(self, a, b, beta, alpha, bmm);
 }
-Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-              const Scalar& alpha) {
+Tensor addbmm_uncast(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                     const Scalar& alpha) {
   return scaled_product(self, a, b, beta, alpha, [](const Tensor& x, const Tensor& y) {
     return sum_dim(bmm(x, y), Dims{0}, false, std::nullopt);
   });

@@ -61,39 +61,37 @@ Tensor leading_sum(const Tensor& grad, const Dims& shape) { return sum_to_size(g
 
 Tensor layer_norm_grad(const TensorList& grads, const Tensor& input, const Dims& shape,
                        const OptTensor& weight, const TensorList& results, double eps) {
-  if (!thread_state.grad_mode)
+  if (!grad_enabled())
     return _layer_norm_backward(grads[0], input, shape, results[1], results[2], weight);
   return centred_grad(weight ? grads[0] * *weight : grads[0], input, trailing_dims(shape), eps,
                       true);
 }
 Tensor layer_norm_weight_grad(const TensorList& grads, const Tensor& input, const Dims& shape,
                               const TensorList& results, double eps) {
-  if (!thread_state.grad_mode)
-    return _layer_norm_weight(grads[0], input, shape, results[1], results[2]);
+  if (!grad_enabled()) return _layer_norm_weight(grads[0], input, shape, results[1], results[2]);
   return sum_to_size(grads[0] * standardized(input, trailing_dims(shape), eps, true), shape);
 }
 Tensor rms_norm_grad(const Tensor& grad, const Tensor& input, const Dims& shape,
                      const OptTensor& weight, const Tensor& rstd, double eps) {
-  if (!thread_state.grad_mode)
-    return _layer_norm_backward(grad, input, shape, std::nullopt, rstd, weight);
+  if (!grad_enabled()) return _layer_norm_backward(grad, input, shape, std::nullopt, rstd, weight);
   return centred_grad(weight ? grad * *weight : grad, input, trailing_dims(shape), eps, false);
 }
 Tensor rms_norm_weight_grad(const Tensor& grad, const Tensor& input, const Dims& shape,
                             const Tensor& rstd, double eps) {
-  if (!thread_state.grad_mode) return _layer_norm_weight(grad, input, shape, std::nullopt, rstd);
+  if (!grad_enabled()) return _layer_norm_weight(grad, input, shape, std::nullopt, rstd);
   return sum_to_size(grad * standardized(input, trailing_dims(shape), eps, false), shape);
 }
 
 Tensor batch_norm_grad(const TensorList& grads, const Tensor& input, const OptTensor& weight,
                        const TensorList& results, double eps) {
-  if (!thread_state.grad_mode)
+  if (!grad_enabled())
     return _batch_norm_backward(grads[0], input, weight, results[1], results[2], eps);
   Tensor g = weight ? grads[0] * channel_view(*weight, input.dim()) : grads[0];
   return centred_grad(g, input, all_but_channel(input.dim()), eps, true);
 }
 Tensor batch_norm_weight_grad(const TensorList& grads, const Tensor& input,
                               const TensorList& results, double eps) {
-  if (!thread_state.grad_mode)
+  if (!grad_enabled())
     return _channel_products(grads[0], input, results[1]) * rsqrt(results[2] + eps);
   return channel_sum(grads[0] * standardized(input, all_but_channel(input.dim()), eps, true));
 }
@@ -102,15 +100,14 @@ Tensor group_norm_grad(const TensorList& grads, const Tensor& input, int64_t gro
                        const OptTensor& weight, const TensorList& results, double eps) {
   Tensor g = grouped(weight ? grads[0] * channel_view(*weight, input.dim()) : grads[0], groups),
          x = grouped(input, groups);
-  if (thread_state.grad_mode)
-    return reshape(centred_grad(g, x, Dims{-1}, eps, true), input.sizes());
+  if (grad_enabled()) return reshape(centred_grad(g, x, Dims{-1}, eps, true), input.sizes());
   Tensor mean = unsqueeze(results[1], -1), rstd = unsqueeze(results[2], -1);
   return reshape(_layer_norm_backward(g, x, Dims{x.sizes()[2]}, mean, rstd, std::nullopt),
                  input.sizes());
 }
 Tensor group_norm_weight_grad(const TensorList& grads, const Tensor& input, int64_t groups,
                               const TensorList& results, double eps) {
-  if (!thread_state.grad_mode) return _group_norm_weight(grads[0], input, results[1], results[2]);
+  if (!grad_enabled()) return _group_norm_weight(grads[0], input, results[1], results[2]);
   return channel_sum(
       grads[0] * reshape(standardized(grouped(input, groups), Dims{-1}, eps, true), input.sizes()));
 }

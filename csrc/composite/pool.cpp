@@ -101,33 +101,37 @@ void check_adaptive(const char* op, const Tensor& x, int64_t rank, const Dims& s
 
 }  // namespace
 
-#define FLAMBEAU_POOL(N, DIVISOR_PARAM, DIVISOR)                                                   \
-  std::tuple<Tensor, Tensor> max_pool##N##d_with_indices(                                          \
-      const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride,                   \
-      const Dims& padding, const Dims& dilation, bool ceil_mode) {                                 \
-    return max_pool(N, self, kernel, stride, padding, dilation, ceil_mode);                        \
-  }                                                                                                \
-  Tensor max_pool##N##d(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride, \
-                        const Dims& padding, const Dims& dilation, bool ceil_mode) {               \
-    return max_pool_values(N, self, kernel, stride, padding, dilation, ceil_mode);                 \
-  }                                                                                                \
-  Tensor avg_pool##N##d(const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride, \
-                        const Dims& padding, bool ceil_mode, bool include_pad DIVISOR_PARAM) {     \
-    return avg_pool(N, self, kernel, stride, padding, ceil_mode, include_pad, DIVISOR);            \
-  }                                                                                                \
-  Tensor adaptive_avg_pool##N##d(const Tensor& self, const Dims& size) {                           \
-    check_adaptive("adaptive_avg_pool", self, N, size);                                            \
-    return from_five(_adaptive_avg_pool(to_five(self, N), to_three(size, 1)), self, N);            \
-  }                                                                                                \
-  std::tuple<Tensor, Tensor> adaptive_max_pool##N##d(const Tensor& self, const Dims& size) {       \
-    check_adaptive("adaptive_max_pool", self, N, size);                                            \
-    auto [out, at] = _adaptive_max_pool(to_five(self, N), to_three(size, 1));                      \
-    return {from_five(out, self, N), from_five(at, self, N)};                                      \
+// UNCAST: what autocast puts its casts in front of.
+#define FLAMBEAU_POOL(N, UNCAST, DIVISOR_PARAM, DIVISOR)                                \
+  std::tuple<Tensor, Tensor> max_pool##N##d_with_indices(                               \
+      const Tensor& self, const Dims& kernel, const std::optional<Dims>& stride,        \
+      const Dims& padding, const Dims& dilation, bool ceil_mode) {                      \
+    return max_pool(N, self, kernel, stride, padding, dilation, ceil_mode);             \
+  }                                                                                     \
+  Tensor max_pool##N##d##UNCAST(const Tensor& self, const Dims& kernel,                 \
+                                const std::optional<Dims>& stride, const Dims& padding, \
+                                const Dims& dilation, bool ceil_mode) {                 \
+    return max_pool_values(N, self, kernel, stride, padding, dilation, ceil_mode);      \
+  }                                                                                     \
+  Tensor avg_pool##N##d##UNCAST(const Tensor& self, const Dims& kernel,                 \
+                                const std::optional<Dims>& stride, const Dims& padding, \
+                                bool ceil_mode, bool include_pad DIVISOR_PARAM) {       \
+    return avg_pool(N, self, kernel, stride, padding, ceil_mode, include_pad, DIVISOR); \
+  }                                                                                     \
+  Tensor adaptive_avg_pool##N##d##UNCAST(const Tensor& self, const Dims& size) {        \
+    check_adaptive("adaptive_avg_pool", self, N, size);                                 \
+    return from_five(_adaptive_avg_pool(to_five(self, N), to_three(size, 1)), self, N); \
+  }                                                                                     \
+  std::tuple<Tensor, Tensor> adaptive_max_pool##N##d##UNCAST(const Tensor& self,        \
+                                                             const Dims& size) {        \
+    check_adaptive("adaptive_max_pool", self, N, size);                                 \
+    auto [out, at] = _adaptive_max_pool(to_five(self, N), to_three(size, 1));           \
+    return {from_five(out, self, N), from_five(at, self, N)};                           \
   }
 #define FLAMBEAU_COMMA ,
-FLAMBEAU_POOL(1, , std::nullopt)
-FLAMBEAU_POOL(2, FLAMBEAU_COMMA std::optional<int64_t> divisor, divisor)
-FLAMBEAU_POOL(3, FLAMBEAU_COMMA std::optional<int64_t> divisor, divisor)
+FLAMBEAU_POOL(1, , , std::nullopt)
+FLAMBEAU_POOL(2, , FLAMBEAU_COMMA std::optional<int64_t> divisor, divisor)
+FLAMBEAU_POOL(3, _uncast, FLAMBEAU_COMMA std::optional<int64_t> divisor, divisor)
 #undef FLAMBEAU_COMMA
 #undef FLAMBEAU_POOL
 
@@ -164,12 +168,12 @@ std::tuple<Tensor, Tensor> fractional_max_pool(int64_t rank, const Tensor& x, co
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& self, const Dims& kernel,
-                                                 const Dims& output, const Tensor& samples) {
+std::tuple<Tensor, Tensor> fractional_max_pool2d_uncast(const Tensor& self, const Dims& kernel,
+                                                        const Dims& output, const Tensor& samples) {
   return fractional_max_pool(2, self, kernel, output, samples);
 }
-std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& self, const Dims& kernel,
-                                                 const Dims& output, const Tensor& samples) {
+std::tuple<Tensor, Tensor> fractional_max_pool3d_uncast(const Tensor& self, const Dims& kernel,
+                                                        const Dims& output, const Tensor& samples) {
   return fractional_max_pool(3, self, kernel, output, samples);
 }
 

@@ -29,15 +29,18 @@ double keep_scale(double p, DType t) {
 // 1 with probability 1 - p; of whole channels where `feature`.
 Tensor keep_mask(const Tensor& self, double p, bool feature) {
   NoGrad off;
-  if (!feature)
-    return bernoulli__float(empty_like(self, std::nullopt, std::nullopt, std::nullopt), 1 - p,
-                            nullptr);
+  // vmap draws for each entry into a new tensor, not into one for all
+  auto drawn = [&](const Tensor& t) {
+    return thread_state.transforms ? bernoulli_p(t, 1 - p, nullptr)
+                                   : bernoulli__float(t, 1 - p, nullptr);
+  };
+  if (!feature) return drawn(empty_like(self, std::nullopt, std::nullopt, std::nullopt));
   check(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input, got ",
         self.dim());
   Dims sizes(size_t(self.dim()), 1);
   sizes[0] = self.size(0);
   sizes[1] = self.size(1);
-  return bernoulli__float(empty(sizes, self.dtype(), self.device(), std::nullopt), 1 - p, nullptr);
+  return drawn(empty(sizes, self.dtype(), self.device(), std::nullopt));
 }
 
 // SELU's -scale * alpha: what a dropped element of alpha dropout becomes.

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "dispatch/promotion.h"
 #include "kernels/reduce.h"
 #include "ops/all.h"
@@ -150,7 +151,7 @@ void check_weights(const char* name, const OptTensor& w, int64_t observations, b
         " to have the same numel as there are observations in the input but got ", w->numel(),
         " != ", observations);
   NoGrad off;
-  check(w->is_meta() || w->numel() == 0 || item(ge(amin(*w, Dims{}, false), 0)).to_bool(),
+  check(!has_values(*w) || w->numel() == 0 || item(ge(amin(*w, Dims{}, false), 0)).to_bool(),
         "cov(): ", name, " cannot be negative");
 }
 }  // namespace

@@ -2,6 +2,7 @@
 #include "composite/rnn.h"
 
 #include "autograd/node.h"
+#include "core/transform.h"
 #include "dispatch/promotion.h"
 
 namespace flambeau::ops {
@@ -17,7 +18,11 @@ bool has_kernel(DType t) { return t == DType::Float32 || t == DType::Float64; }
 
 // A layer of one direction, by the kernel where there is one.
 LayerResults run_layer(const LayerInputs& in) {
-  if (in.projection || !has_kernel(in.tensors[0].dtype())) return composed_layer(in);
+  // under autocast the products are in the lower dtype, the states in that of the first one
+  const bool composed = in.projection || thread_state.autocast ||
+                        !has_kernel(in.tensors[0].dtype()) ||
+                        std::any_of(in.tensors.begin(), in.tensors.end(), is_transform);
+  if (composed) return composed_layer(in);
   const bool save = any_wants_grad(in.tensors);
   if (in.kind == RnnKind::Lstm) {
     auto [out, hy, cy, saved] = _lstm_layer(in.tensors, in.batch_sizes, in.reverse, save);
@@ -126,11 +131,12 @@ LayerResults over_padded(const Network& n, const Tensor& input, bool batch_first
 }
 
 Dims numbers_of(const char* op, const char* name, const Tensor& t) {
-  check(t.dim() == 1 && t.dtype() == DType::Int64 && !t.is_meta(), op, ": '", name,
+  check(t.dim() == 1 && t.dtype() == DType::Int64 && has_values(t), op, ": '", name,
         "' argument should be a 1D CPU int64 tensor, but got ", t.dim(), "D ", t.device(), " ",
         t.dtype(), " tensor");
   Dims out;
-  for (int64_t i = 0; i < t.numel(); i++) out.push_back(t.data<int64_t>()[i * t.strides()[0]]);
+  const Tensor v = readable(t, op);
+  for (int64_t i = 0; i < v.numel(); i++) out.push_back(v.data<int64_t>()[i * v.strides()[0]]);
   return out;
 }
 

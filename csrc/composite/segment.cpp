@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "dispatch/promotion.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -10,13 +11,15 @@ namespace flambeau::ops {
 namespace {
 
 // The segment that each entry of the axis belongs to; `segments` for those of none.
-Tensor segment_numbers(const Tensor& given, bool offsets, int64_t n, int64_t segments,
+Tensor segment_numbers(const Tensor& any_given, bool offsets, int64_t n, int64_t segments,
                        bool unsafe) {
+  const Tensor given = readable(any_given, "segment_reduce");
   Dims sizes = given.sizes();
   const int64_t width = sizes.back();
   sizes.back() = n;
   if (given.is_meta()) return flambeau::empty(sizes, DType::Int64, given.device());
-  Tensor out = full(sizes, segments, DType::Int64, std::nullopt);
+  Tensor out = flambeau::empty(sizes, DType::Int64);
+  fill_kernel(out, segments);
   Tensor bounds = contiguous_of(cast_of(given, DType::Int64));
   const int64_t* p = bounds.data<int64_t>();
   int64_t* to = out.data<int64_t>();

@@ -2,6 +2,8 @@
 #include "kernels/shape.h"
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "core/transform.h"
+#include "dispatch/autocast.h"
 #include "dispatch/promotion.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -188,16 +190,22 @@ TensorList tensor_split_tensor(const Tensor& self, const Tensor& which, int64_t 
         "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
         "one-dimensional tensor, but got a tensor with ",
         which.dim(), " dims");
-  check<NotImplementedError>(!which.is_meta(),
+  check<NotImplementedError>(has_values(which),
                              "tensor_split: meta tensors have no indices or sections to read");
   if (which.dim() == 0) return tensor_split(self, item(which).to_int(), dim);
-  Tensor flat = contiguous_of(which);
+  Tensor flat = contiguous_of(readable(which, "tensor_split"));
   return tensor_split_indices(self, Dims(IntSpan(flat.data<int64_t>(), size_t(flat.numel()))), dim);
 }
 
-Tensor detach(const Tensor& self) { return flambeau::detach(self); }
+Tensor detach(const Tensor& self) {
+  if (!is_transform(self)) return flambeau::detach(self);
+  const Boxed args[] = {{&self, BoxKind::Tensor}};  // from the history of every level
+  Tensor out;
+  boxed_hook("detach", args, 1, &out, BoxKind::Tensor, 1);
+  return out;
+}
 Tensor detach_copy(const Tensor& self) {
-  return clone(flambeau::detach(self), MemoryFormat::Contiguous);
+  return clone(ops::detach(self), MemoryFormat::Contiguous);
 }
 Tensor positive(const Tensor& self) {
   check(self.dtype() != DType::Bool, "The `+` operator, on a bool tensor is not supported.");
@@ -223,7 +231,7 @@ Tensor contiguous(const Tensor& self, std::optional<MemoryFormat> format) {
   return self.is_contiguous(f) ? self : clone(self, f);
 }
 
-Tensor stack(const TensorList& tensors, int64_t dim) {
+Tensor stack_uncast(const TensorList& tensors, int64_t dim) {
   check(!tensors.empty(), "stack expects a non-empty TensorList");
   int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
   TensorList parts;
@@ -325,6 +333,12 @@ Scalar item(const Tensor& self) {
   check(self.numel() == 1, "a Tensor with ", self.numel(),
         " elements cannot be converted to Scalar");
   check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");
+  if (is_transform(self)) [[unlikely]] {
+    const Boxed args[] = {{&self, BoxKind::Tensor}};
+    Scalar out;
+    boxed_hook("item", args, 1, &out, BoxKind::Scalar, 1);
+    return out;
+  }
   return visit(self.dtype(), [&](auto tag) -> Scalar {
     using E = typename decltype(tag)::type;
     if constexpr (std::is_same_v<E, bool>) return *self.truth() != 0;
@@ -349,6 +363,11 @@ Tensor pad(const Tensor& self, const Dims& pad, const std::string& mode,
   check(!value || *value == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
   check<NotImplementedError>(mode == "reflect" || mode == "replicate" || mode == "circular",
                              "Unrecognised padding mode ", mode);
+  if (thread_state.autocast && mode != "circular" && (mode == "replicate" || pad.size() < 6)) {
+    // PyTorch's policy names all of them but this one
+    Scoped<bool> off(thread_state.autocast, false);
+    return ops::pad(autocast_to(self, DType::Float32), pad, mode, value);
+  }
   // each dimension is a gather with the padded positions, of floating tensors in one kernel
   Tensor out = self;
   bool by_kernel = self.is_floating() && pad.size() <= 6 && self.numel() > 0, pads = false;

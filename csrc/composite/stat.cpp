@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "dispatch/promotion.h"
 #include "ops/all.h"
 
@@ -53,7 +54,7 @@ Tensor quantiles(const Tensor& self, const Tensor& q, std::optional<int64_t> dim
 }
 
 void check_shares(const Tensor& q) {
-  if (q.is_meta() || q.numel() == 0) return;
+  if (!has_values(q) || q.numel() == 0) return;
   NoGrad off;
   check(item(all(logical_and(ge(q, 0), le(q, 1)))).to_bool(),
         "quantile() q values must be in the range [0, 1]");
@@ -66,22 +67,22 @@ Tensor share_like(double q, const Tensor& self) {
 
 }  // namespace
 
-Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                const std::string& interpolation) {
+Tensor quantile_uncast(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                       bool keepdim, const std::string& interpolation) {
   if (q.dtype() == self.dtype()) check_shares(q);
   return quantiles(self, q, dim, keepdim, interpolation, false);
 }
-Tensor quantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
-                       const std::string& interpolation) {
+Tensor quantile_scalar_uncast(const Tensor& self, double q, std::optional<int64_t> dim,
+                              bool keepdim, const std::string& interpolation) {
   return quantiles(self, share_like(q, self), dim, keepdim, interpolation, false);
 }
-Tensor nanquantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                   const std::string& interpolation) {
+Tensor nanquantile_uncast(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                          bool keepdim, const std::string& interpolation) {
   if (q.dtype() == self.dtype()) check_shares(q);
   return quantiles(self, q, dim, keepdim, interpolation, true);
 }
-Tensor nanquantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
-                          const std::string& interpolation) {
+Tensor nanquantile_scalar_uncast(const Tensor& self, double q, std::optional<int64_t> dim,
+                                 bool keepdim, const std::string& interpolation) {
   return quantiles(self, share_like(q, self), dim, keepdim, interpolation, true);
 }
 

@@ -1,5 +1,6 @@
 // Short-time Fourier transforms: frames of a signal, and their overlapping sum.
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "ops/all.h"
 
 namespace flambeau::ops {
@@ -27,10 +28,10 @@ bool is_complex_window(const OptTensor& window) { return window && window->is_co
 
 }  // namespace
 
-Tensor stft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_length,
-            std::optional<int64_t> length, const OptTensor& window, bool center,
-            const std::string& pad_mode, bool normalized, std::optional<bool> onesided,
-            std::optional<bool> return_complex, std::optional<bool> align_to_window) {
+Tensor stft_uncast(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_length,
+                   std::optional<int64_t> length, const OptTensor& window, bool center,
+                   const std::string& pad_mode, bool normalized, std::optional<bool> onesided,
+                   std::optional<bool> return_complex, std::optional<bool> align_to_window) {
   const int64_t hop = hop_length.value_or(n_fft / 4), win_length = length.value_or(n_fft);
   auto expect = [&](bool ok, const auto&... parts) {
     check_call(ok, "stft", self, n_fft, hop, win_length, parts...);
@@ -117,7 +118,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_lengt
                                                                : total;
   y = slice(y, 1, start, end, 1);
   envelope = slice(envelope, 1, start, end, 1);
-  if (!envelope.is_meta()) {
+  if (has_values(envelope)) {
     NoGrad off;
     expect(item(amin(abs(envelope), Dims{}, false)).to_double() >= 1e-11,
            "window overlap add min: 1: the windows leave points of the signal at zero");

@@ -1,5 +1,6 @@
 // Derivatives of sampling on a grid and of sums of bags.
 #include "autograd/formulas.h"
+#include "core/transform.h"
 #include "kernels/index.h"
 #include "ops/all.h"
 
@@ -24,8 +25,8 @@ Tensor sum_of(const TensorList& parts) {
 // The bag of each index, and how many indices count in it.
 std::pair<Tensor, Tensor> bag_numbers(const Tensor& indices, const Tensor& offsets,
                                       int64_t padding_idx) {
-  Tensor index = kernels::as_positions(indices, "embedding_bag"),
-         start = kernels::as_positions(offsets, "embedding_bag");
+  Tensor index = kernels::as_positions(readable(indices, "embedding_bag"), "embedding_bag"),
+         start = kernels::as_positions(readable(offsets, "embedding_bag"), "embedding_bag");
   Tensor bag = flambeau::empty(index.sizes(), DType::Int64),
          counts = flambeau::empty(start.sizes(), DType::Int64);
   const int64_t n = index.numel(), bags = start.numel();

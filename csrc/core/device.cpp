@@ -6,6 +6,8 @@ namespace flambeau {
 
 const char* device_name(DeviceType t) {
   switch (t) {
+    case DeviceType::Transform:
+      return "transform";
     case DeviceType::CPU:
       return "cpu";
     case DeviceType::Meta:
@@ -42,6 +44,7 @@ Device parse_device(const std::string& text) {
 }
 
 std::string to_string(Device d) {
+  d = visible_device(d);
   std::string out = device_name(d.type);
   if (d.index >= 0) out += ":" + std::to_string(d.index);
   return out;

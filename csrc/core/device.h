@@ -6,9 +6,11 @@
 
 namespace flambeau {
 
-// PrivateUse is the slot that a third party registers under its own name.
-enum class DeviceType : uint8_t { CPU, Meta, CUDA, PrivateUse };
-constexpr int kNumDeviceTypes = 4;
+// PrivateUse is the slot that a third party registers under its own name. Transform is no place:
+// tensors of function transforms have it (core/transform.h), with the device type of their values
+// as index.
+enum class DeviceType : uint8_t { CPU, Meta, CUDA, PrivateUse, Transform };
+constexpr int kNumDeviceTypes = 5;
 
 struct Device {
   DeviceType type = DeviceType::CPU;
@@ -19,6 +21,11 @@ struct Device {
            (type == DeviceType::CPU || type == DeviceType::Meta || index == o.index);
   }
 };
+
+// The device that a user sees: of a transform's tensor that of its values.
+inline Device visible_device(Device d) {
+  return d.type == DeviceType::Transform ? Device{DeviceType(d.index)} : d;
+}
 
 const char* device_name(DeviceType t);
 Device parse_device(const std::string& text);

@@ -12,7 +12,10 @@
 
 namespace flambeau {
 
+// A tensor that is made for the device of a transform's tensor is an ordinary one beside its
+// values.
 Storage::Storage(size_t bytes, Device device) : bytes_(bytes), capacity_(bytes), device_(device) {
+  if (device.type == DeviceType::Transform) device = device_ = visible_device(device);
   if (device.type == DeviceType::Meta) return;
   check<NotImplementedError>(device.type == DeviceType::CPU, "no allocator for device '",
                              to_string(device), "': this build has cpu and meta");
@@ -35,6 +38,8 @@ Storage::~Storage() {
 }
 
 void Storage::resize(size_t bytes) {
+  check(device_.type != DeviceType::Transform,
+        "resize: a tensor inside a function transform (vmap, grad, jvp) cannot change its size");
   check(resizable(),
         "Trying to resize storage that is not resizable (foreign memory, or a NumPy array, a "
         "memoryview or "

@@ -19,6 +19,10 @@ OpEntry::OpEntry(const char* name, const char* schema, const char* family, void*
 }
 
 void OpEntry::missing(Device d, DType dtype) const {
+  if (d.type == DeviceType::Transform && boxed_hook) {
+    boxed_name = name;
+    return;
+  }
   fail<NotImplementedError>("Could not run '", name, "' with arguments on the device '",
                             device_name(d.type), "' (dtype ", info(dtype).name,
                             "): no kernel is registered for it. Move the tensors to a device that "
@@ -35,6 +39,12 @@ OpEntry* find_entry(const std::string& name) {
 }
 
 void DeviceCheck::mixed(const Tensor& t, const char* argument) {
+  if (first_->device().type == DeviceType::Transform) return;
+  if (t.device().type == DeviceType::Transform) {
+    first_ = &t;
+    first_name_ = argument;
+    return;
+  }
   const bool scalar = t.dim() == 0 && t.device().type == DeviceType::CPU;
   if (scalar) return;
   if (first_->dim() == 0 && first_->device().type == DeviceType::CPU) {

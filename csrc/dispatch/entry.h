@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "core/tensor.h"
+#include "core/boxed.h"
 #include "dispatch/state.h"
 
 namespace flambeau {
@@ -21,11 +21,14 @@ struct OpEntry {
   template <class F>
   F get(Device d, DType dtype) const {
     void* k = kernel[int(d.type)];
-    if (!k) [[unlikely]]
+    if (!k) [[unlikely]] {
       missing(d, dtype);
+      return BoxedKernel<F>::call;
+    }
     return reinterpret_cast<F>(k);
   }
-  [[noreturn]] void missing(Device d, DType dtype) const;
+  // Makes the next boxed kernel this operator's; an error for a device that is not served so.
+  void missing(Device d, DType dtype) const;
 };
 
 OpEntry* first_entry();
@@ -33,7 +36,7 @@ OpEntry* find_entry(const std::string& name);
 
 // In-place operators: a 0-d cpu tensor goes with any device, but cannot take values from there.
 inline void check_stays(const char* op, const Tensor& self, Device used) {
-  if (self.device().type != used.type) [[unlikely]]
+  if (self.device().type != used.type && used.type != DeviceType::Transform) [[unlikely]]
     fail(op,
          ": Expected all tensors to be on the same device, but the tensor changed in place is on ",
          self.device(), " and an argument on ", used);
@@ -68,6 +71,14 @@ class DeviceCheck {
   void add(const std::vector<OptTensor>& list, const char* argument) {
     for (auto& t : list) add(t, argument);
   }
+  // An argument that may be on any device: only a transform's tensor among them decides.
+  template <class T>
+  void add_any(const T& t, const char* argument) {
+    DeviceCheck other(op_);
+    other.add(t, argument);
+    if (other.device().type == DeviceType::Transform) [[unlikely]]
+      *this = other;
+  }
   Device device() const { return seen_ ? first_->device() : Device{}; }
   DType dtype() const { return seen_ ? first_->dtype() : DType::Float32; }
 
@@ -78,5 +89,12 @@ class DeviceCheck {
   const char* first_name_ = "";
   bool seen_ = false;
 };
+
+// The device of a factory or of random numbers: inside function transforms these decide.
+inline Device made_on(Device d) {
+  if (thread_state.transforms && d.type != DeviceType::Transform) [[unlikely]]
+    return {DeviceType::Transform, int8_t(d.type)};
+  return d;
+}
 
 }  // namespace flambeau

@@ -35,15 +35,4 @@ inline Tensor operator*(const Scalar& a, const Tensor& b) { return b * Operand(a
 inline Tensor operator-(const Scalar& a, const Tensor& b) { return -b + Operand(a); }
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return b + Operand(a); }
 
-// Autocast: the arguments of an operator in the dtype its policy asks for.
-Tensor autocast_lower(const Tensor& t);
-Tensor autocast_float32(const Tensor& t);
-inline OptTensor autocast_lower(const OptTensor& t) {
-  return t ? OptTensor(autocast_lower(*t)) : t;
-}
-inline OptTensor autocast_float32(const OptTensor& t) {
-  return t ? OptTensor(autocast_float32(*t)) : t;
-}
-TensorList autocast_widest(const TensorList& list);
-
 }  // namespace flambeau

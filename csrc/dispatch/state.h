@@ -4,16 +4,21 @@
 
 namespace flambeau {
 
+// Whether operators record history. While the kernel of a recorded operator runs, they do not, but
+// what is recorded below (the values of a transform's tensors) still is.
+enum GradMode : uint8_t { kGradOff = 0, kGradOn = 1, kGradInKernel = 2 };
+
 struct ThreadState {
-  bool grad_mode = true;
+  uint8_t grad_mode = kGradOn;
   bool inference_mode = false;
   bool autocast = false;  // set while the autocast policy applies
   DType autocast_dtype = DType::BFloat16;
+  int32_t transforms = 0;  // function transforms that run
 };
 
 extern constinit thread_local ThreadState thread_state;
 
-inline bool grad_enabled() { return thread_state.grad_mode; }
+inline bool grad_enabled() { return thread_state.grad_mode & kGradOn; }
 
 // Sets a field for a scope.
 template <class T>
@@ -27,8 +32,11 @@ struct Scoped {
   T saved_;
 };
 
-struct NoGrad : Scoped<bool> {
-  NoGrad() : Scoped(thread_state.grad_mode, false) {}
+struct NoGrad : Scoped<uint8_t> {
+  NoGrad() : Scoped(thread_state.grad_mode, uint8_t(kGradOff)) {}
+};
+struct InKernel : Scoped<uint8_t> {
+  InKernel() : Scoped(thread_state.grad_mode, uint8_t(kGradInKernel)) {}
 };
 
 }  // namespace flambeau

@@ -1,5 +1,7 @@
 // Layout and argument checks of the LAPACK kernels.
 #include "kernels/linalg.h"
+
+#include "core/transform.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 
@@ -133,7 +135,9 @@ std::string explain(Failure kind, int32_t code) {
 
 }  // namespace
 
-void check_info(const char* op, const Tensor& info, Failure kind, bool ignore) {
+void check_info(const char* op, const Tensor& given, Failure kind, bool ignore) {
+  Tensor info = given;
+  while (is_transform(info)) info = record_of(info).value;  // of a batch: all of it
   if (ignore || info.is_meta()) return;
   Tensor dense = contiguous_of(info);
   const auto* code = dense.data<int32_t>();

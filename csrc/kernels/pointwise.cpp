@@ -9,6 +9,7 @@
 
 #include "dispatch/promotion.h"
 #include "kernels/number.h"
+#include "kernels/pointwise_boxed.h"
 #include "kernels/targets.h"
 #include "runtime/parallel.h"
 
@@ -474,7 +475,7 @@ DType comparable(DType common, std::initializer_list<Input> inputs) {
   for (const Input& in : inputs) {
     if (in.scalar && in.scalar->is_beyond_int64()) return DType::Float64;
     if (in.scalar && !is_in(range, in.scalar->to_int())) return DType::Int64;
-    if (in.tensor && in.tensor->dim() == 0 && !in.tensor->is_meta() &&
+    if (in.tensor && in.tensor->dim() == 0 && in.tensor->device().type == DeviceType::CPU &&
         in.tensor->dtype() != common && !is_in(range, number_of(*in.tensor)))
       return DType::Int64;
   }
@@ -650,6 +651,8 @@ Tensor run_pointwise(const PointwiseOp& op, std::initializer_list<Input> inputs,
 void run_pointwise_out(const PointwiseOp& op, const Tensor& out,
                        std::initializer_list<Input> inputs, std::initializer_list<Scalar> params,
                        bool inplace) {
+  if (any_transform(out, inputs)) [[unlikely]]
+    return run_boxed_out(op, out, inputs, params, inplace);
   for (const Input& in : inputs)
     if (in.tensor && in.tensor->device().type != out.device().type &&
         (out.is_meta() == inplace || in.tensor->is_meta() || in.tensor->dim()))
@@ -679,6 +682,8 @@ void run_pointwise_out(const PointwiseOp& op, const Tensor& out,
 
 void copy_kernel(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0 || dst.is_meta() || src.is_meta()) return;
+  check_has_data(dst);
+  check_has_data(src);
   if (dst.is_contiguous() && src.is_contiguous() && dst.dtype() == src.dtype() &&
       dst.numel() == src.numel() && dst.numel() <= 4096) {
     std::memmove(dst.bytes(), src.bytes(), size_t(dst.numel() * dst.itemsize()));
@@ -702,6 +707,7 @@ void copy_kernel(const Tensor& dst, const Tensor& src) {
 void fill_kernel(const Tensor& dst, const Scalar& value) {
   check_fits(value, dst.dtype());
   if (dst.numel() == 0 || dst.is_meta()) return;
+  check_has_data(dst);
   alignas(16) char number[16];
   write_scalar(number, dst.dtype(), value);
   if (dst.is_contiguous()) {
@@ -726,6 +732,7 @@ void fill_kernel(const Tensor& dst, const Scalar& value) {
 }
 
 Tensor contiguous_of(const Tensor& t) {
+  check_has_data(t);
   if (t.is_contiguous()) return t;
   Tensor out = empty(t.sizes(), t.dtype(), t.device());
   copy_kernel(out, t);
@@ -733,6 +740,7 @@ Tensor contiguous_of(const Tensor& t) {
 }
 
 Tensor cast_of(const Tensor& t, DType dtype) {
+  check_has_data(t);
   if (t.dtype() == dtype) return t;
   Tensor out = empty_like(t, dtype);
   copy_kernel(out, t);

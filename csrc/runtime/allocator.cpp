@@ -218,12 +218,10 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-// Plain data, so that access needs no initialisation check. Counters are written by their thread
-// only; others read them for memory_stats.
+// Counters are written by their thread only; others read them for memory_stats.
 struct ThreadLists {
   std::array<FreeBlock*, kSmallClasses> head{};
   std::array<uint32_t, kSmallClasses> count{};
-  bool enabled = false, ended = false;
   int64_t pending_bytes = 0, pending_blocks = 0;
   std::array<Counter, kSmallClasses> in{}, out{};
   ThreadLists *prev = nullptr, *next = nullptr;
@@ -254,7 +252,10 @@ struct ThreadLists {
     }
   }
 };
-constinit thread_local ThreadLists lists;
+// Null while not in use. Only the pointer is a thread's own: the memory that the system reserves
+// for thread-local data of libraries loaded late is small, and others need it too.
+constinit thread_local ThreadLists* lists = nullptr;
+constinit thread_local bool thread_ends = false;
 
 // The threads whose counters are summed on reading, and the sums of those that ended.
 struct Registry {
@@ -275,12 +276,12 @@ struct Registry {
     add_counts(t, in, out);
   }
   // In a forked child only one thread is left; the memory of the others' lists is soon reused.
-  void keep_only(ThreadLists& t) {
+  void keep_only(ThreadLists* t) {
     for (ThreadLists* other = first; other; other = other->next) {
-      if (other != &t) add_counts(*other, in, out);
+      if (other != t) add_counts(*other, in, out);
     }
-    first = t.enabled ? &t : nullptr;
-    t.prev = t.next = nullptr;
+    first = t;
+    if (t) t->prev = t->next = nullptr;
   }
   using Sums = std::array<int64_t, kSmallClasses>;
   static void add_counts(const ThreadLists& t, Sums& sum_in, Sums& sum_out) {
@@ -312,11 +313,12 @@ void restart_in_child() {
 
 struct ThreadEnd {
   ~ThreadEnd() {
-    lists.enabled = false;
-    lists.ended = true;
-    lists.flush();
-    lists.clear();
-    registry().leave(lists);
+    ThreadLists* mine = std::exchange(lists, nullptr);
+    thread_ends = true;
+    mine->flush();
+    mine->clear();
+    registry().leave(*mine);
+    delete mine;
   }
   void arm() {}
 };
@@ -324,13 +326,15 @@ thread_local ThreadEnd thread_end;
 
 // Puts the thread's lists into use unless caching is off or the thread is ending.
 bool enable_lists() {
-  if (lists.enabled) return true;
-  if (lists.ended || !caching()) return false;
+  if (lists) return true;
+  if (thread_ends || !caching()) return false;
   static const int handlers = pthread_atfork(lock_for_fork, unlock_after_fork, restart_in_child);
   (void)handlers;
   thread_end.arm();
-  registry().enter(lists);
-  return lists.enabled = true;
+  auto* mine = new ThreadLists;
+  registry().enter(*mine);
+  lists = mine;
+  return true;
 }
 
 // ---- the slow paths ----------------------------------------------------------------------------
@@ -358,7 +362,7 @@ size_t block_size(size_t bytes) { return caching() ? good_size(bytes) : bytes; }
 
 [[gnu::noinline]] void* fresh_small(int c) {
   void* p = take_or_fail(class_size(c), class_size(c));
-  lists.note_in(c);
+  lists->note_in(c);
   return p;
 }
 
@@ -371,8 +375,8 @@ size_t block_size(size_t bytes) { return caching() ? good_size(bytes) : bytes; }
   if (!p) p = take_or_fail(size, bytes);
   add(large_bytes_in, int64_t(size));
   add(large_in, 1);
-  report(int64_t(size) + std::exchange(lists.pending_bytes, 0),
-         1 + std::exchange(lists.pending_blocks, 0));
+  if (lists) lists->flush();
+  report(int64_t(size), 1);
   return p;
 }
 
@@ -396,29 +400,31 @@ size_t good_size(size_t bytes) {
 }
 
 void* allocate(size_t bytes) {
-  if (bytes - 1 < kSmallLimit && lists.enabled) [[likely]] {
+  ThreadLists* mine = lists;
+  if (bytes - 1 < kSmallLimit && mine) [[likely]] {
     int c = class_of(bytes);
-    FreeBlock* b = lists.head[size_t(c)];
+    FreeBlock* b = mine->head[size_t(c)];
     if (!b) [[unlikely]]
       return fresh_small(c);
-    lists.head[size_t(c)] = b->next;
-    lists.count[size_t(c)]--;
-    lists.note_in(c);
+    mine->head[size_t(c)] = b->next;
+    mine->count[size_t(c)]--;
+    mine->note_in(c);
     return b;
   }
   return allocate_other(bytes);
 }
 
 void deallocate(void* p, size_t bytes) noexcept {
-  if (bytes - 1 < kSmallLimit && lists.enabled && p) [[likely]] {
+  ThreadLists* mine = lists;
+  if (bytes - 1 < kSmallLimit && mine && p) [[likely]] {
     int c = class_of(bytes);
-    uint32_t& count = lists.count[size_t(c)];
-    lists.note_out(c);
+    uint32_t& count = mine->count[size_t(c)];
+    mine->note_out(c);
     if (count >= kListBlocks && count * class_size(c) >= kListBytes) [[unlikely]]
       return return_to_system(p, class_size(c));
     auto* b = static_cast<FreeBlock*>(p);
-    b->next = lists.head[size_t(c)];
-    lists.head[size_t(c)] = b;
+    b->next = mine->head[size_t(c)];
+    mine->head[size_t(c)] = b;
     count++;
     return;
   }
@@ -437,7 +443,7 @@ std::vector<std::pair<const char*, int64_t>> MemoryStats::items() const {
 }
 
 MemoryStats memory_stats() {
-  lists.flush();
+  if (lists) lists->flush();
   MemoryStats s;
   Registry& r = registry();
   {
@@ -464,14 +470,14 @@ MemoryStats memory_stats() {
 }
 
 void reset_peak_memory_stats() {
-  lists.flush();
+  if (lists) lists->flush();
   peak_bytes.store(live_bytes.load());
   peak_blocks.store(live_blocks.load());
 }
 
 void empty_cache() {
   shared_cache().clear();
-  lists.clear();
+  if (lists) lists->clear();
 }
 
 size_t cache_limit() { return shared_cache().limit(); }

@@ -97,9 +97,9 @@ newaxis = None
 
 # loaded on first use
 _LAZY_MODULES = {
-    "_VF", "amp", "backends", "cuda", "distributions", "fft", "func", "jit", "linalg", "masked",
-    "multiprocessing", "nn", "optim", "overrides", "random", "serialization", "signal", "special",
-    "storage", "testing", "types", "utils", "version",
+    "_VF", "amp", "backends", "cpu", "cuda", "distributions", "fft", "func", "jit", "linalg",
+    "masked", "multiprocessing", "nn", "optim", "overrides", "random", "serialization", "signal",
+    "special", "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",
@@ -108,9 +108,11 @@ _LAZY_NAMES = {
     "get_printoptions": "_tensor_str",
     "finfo": "_dtype_info",
     "iinfo": "_dtype_info",
+    "GradScaler": "amp",
     "autocast": "amp",
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",
+    "vmap": "func",
     "gradient": "_statistics",
     "histogram": "_statistics",
     "histogramdd": "_statistics",

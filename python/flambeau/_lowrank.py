@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ._autocast import autocast_policy
 from ._C import Tensor, ops
 
 __all__ = ["lu", "pca_lowrank", "svd_lowrank"]
 
 
+@autocast_policy("fp32")
 def lu(A, pivot=True, get_infos=False, out=None):
     """The older form of `linalg.lu_factor`.
 

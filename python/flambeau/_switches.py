@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import _local as _thread_local
 from typing import Any
 
 from . import _C
@@ -12,6 +13,7 @@ __all__ = [
     "clear_autocast_cache",
     "get_autocast_cpu_dtype",
     "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
@@ -28,6 +30,7 @@ __all__ = [
     "set_autocast_cpu_enabled",
     "set_autocast_dtype",
     "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
     "set_default_tensor_type",
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
@@ -36,10 +39,10 @@ __all__ = [
 ]
 
 _state: dict[str, Any] = {
-    "anomaly": False,
-    "anomaly_nan": True,
     "autocast_cache": True,
     "autocast_nesting": 0,
+    "anomaly": False,
+    "anomaly_nan": True,
     "deterministic": 0,
     "interop_threads": None,
     "matmul_precision": "highest",
@@ -51,99 +54,170 @@ _PRECISIONS = ("highest", "high", "medium")
 
 # ---- autocast
 
+_DEVICE_TYPES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan,"
+    " mps, meta, hpu, mtia, privateuseone"
+)
+# The dtype that autocast starts with on devices that have it; only the cpu has operators here.
+_AUTOCAST_DTYPES = dict.fromkeys(("cuda", "ipu", "xpu", "mps", "mtia", "privateuseone"), _C.float16)
+_AUTOCAST_DTYPES |= dict.fromkeys(("xla", "hpu", "maia"), _C.bfloat16)
+_elsewhere = _thread_local()  # device type -> (enabled, dtype), of this thread
 
-def _only_cpu(device_type):
-    if device_type != "cpu":
-        raise RuntimeError(f"autocast: expected the device type 'cpu', got {device_type!r}")
+
+def _device_name(device_type, function):
+    """The device type without an index; raises where it is none or has no autocast."""
+    if not isinstance(device_type, str):
+        raise TypeError(
+            f"{function}(): argument 'device_type' (position 1) must be str, not"
+            f" {type(device_type).__name__}"
+        )
+    name = device_type.partition(":")[0]
+    if name not in _DEVICE_TYPES.split(", "):
+        raise RuntimeError(
+            f"Expected one of {_DEVICE_TYPES} device type at start of device string: {device_type}"
+        )
+    if name != "cpu" and name not in _AUTOCAST_DTYPES:
+        raise RuntimeError(f"{function}: unknown device type for autocast: {device_type}")
+    return name
 
 
-def is_autocast_enabled(device_type="cpu"):
-    """Whether operators run in autocast's dtype now."""
-    return device_type == "cpu" and _C._get_autocast()[0]
+def _read_autocast(name):
+    if name == "cpu":
+        return _C._get_autocast()
+    return getattr(_elsewhere, name, (False, _AUTOCAST_DTYPES[name]))
 
 
-def set_autocast_enabled(device_type, enabled=None):
-    """Turns autocast on or off for a device type."""
-    if enabled is None:
-        device_type, enabled = "cpu", device_type
-    _only_cpu(device_type)
-    _C._set_autocast(bool(enabled), _C._get_autocast()[1])
+def _write_autocast(name, enabled, dtype):
+    if name == "cpu":
+        _C._set_autocast(enabled, dtype)
+    else:
+        setattr(_elsewhere, name, (enabled, dtype))
+
+
+def _old_name(old, new):
+    import warnings
+
+    warnings.warn(
+        f"torch.{old} is deprecated. Please use torch.{new} instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+
+
+def is_autocast_enabled(device_type="cuda"):
+    """Whether operators on the device type run in autocast's dtype now."""
+    return _read_autocast(_device_name(device_type, "is_autocast_enabled"))[0]
+
+
+def set_autocast_enabled(device_type, enabled=...):
+    """Turns autocast on or off for a device type ("cuda" where only the bool is given)."""
+    position = 2
+    if enabled is ...:
+        device_type, enabled, position = "cuda", device_type, 1
+    if not isinstance(enabled, bool):
+        raise TypeError(
+            f"set_autocast_enabled(): argument 'enabled' (position {position}) must be bool, not"
+            f" {type(enabled).__name__}"
+        )
+    name = _device_name(device_type, "set_autocast_enabled")
+    _write_autocast(name, enabled, _read_autocast(name)[1])
 
 
 def get_autocast_dtype(device_type):
     """The dtype that autocast computes in on a device type."""
-    _only_cpu(device_type)
-    return _C._get_autocast()[1]
+    return _read_autocast(_device_name(device_type, "get_autocast_dtype"))[1]
 
 
 def set_autocast_dtype(device_type, dtype):
     """Sets the dtype that autocast computes in on a device type."""
-    _only_cpu(device_type)
-    _C._set_autocast(_C._get_autocast()[0], dtype)
+    name = _device_name(device_type, "set_autocast_dtype")
+    if not isinstance(dtype, _C.dtype):
+        raise TypeError(
+            "set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not"
+            f" {type(dtype).__name__}"
+        )
+    _write_autocast(name, _read_autocast(name)[0], dtype)
 
 
 def is_autocast_cpu_enabled():
-    """Whether autocast is on for the cpu."""
+    """Old name of ``is_autocast_enabled("cpu")``."""
+    _old_name("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
     return is_autocast_enabled("cpu")
 
 
 def set_autocast_cpu_enabled(enabled):
-    """Turns autocast on or off for the cpu."""
+    """Old name of ``set_autocast_enabled("cpu", enabled)``."""
+    _old_name("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
     set_autocast_enabled("cpu", enabled)
 
 
 def get_autocast_cpu_dtype():
-    """The dtype that autocast computes in on the cpu."""
+    """Old name of ``get_autocast_dtype("cpu")``."""
+    _old_name("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
     return get_autocast_dtype("cpu")
 
 
 def set_autocast_cpu_dtype(dtype):
-    """Sets the dtype that autocast computes in on the cpu."""
+    """Old name of ``set_autocast_dtype("cpu", dtype)``."""
+    _old_name("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
     set_autocast_dtype("cpu", dtype)
 
 
+def get_autocast_gpu_dtype():
+    """Old name of ``get_autocast_dtype("cuda")``."""
+    _old_name("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
+    return get_autocast_dtype("cuda")
+
+
+def set_autocast_gpu_dtype(dtype):
+    """Old name of ``set_autocast_dtype("cuda", dtype)``."""
+    _old_name("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
+    set_autocast_dtype("cuda", dtype)
+
+
 def is_autocast_cache_enabled():
-    """What set_autocast_cache_enabled set; casts are not cached here."""
-    return _state["autocast_cache"]
+    """Whether a region of autocast casts each weight once."""
+    return _C._get_autocast_cache()
 
 
 def set_autocast_cache_enabled(enabled):
-    """Accepted for compatibility: casts are not cached here."""
-    _state["autocast_cache"] = bool(enabled)
+    """Chooses whether a region of autocast casts each weight once."""
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
+    _C._set_autocast_cache(enabled)
 
 
 def clear_autocast_cache():
-    """Accepted for compatibility: casts are not cached here."""
+    """Forgets the casts of weights made so far."""
+    _C._clear_autocast_cache()
 
 
 def autocast_increment_nesting():
-    """Counts a level of autocast; returns the depth."""
-    _state["autocast_nesting"] += 1
-    return _state["autocast_nesting"]
+    """Enters a region of autocast; returns how many are open in this thread."""
+    return _C._autocast_depth(1)
 
 
 def autocast_decrement_nesting():
-    """Leaves a level of autocast; returns the depth."""
-    _state["autocast_nesting"] -= 1
-    return _state["autocast_nesting"]
+    """Leaves a region of autocast; returns how many are open in this thread."""
+    return _C._autocast_depth(-1)
 
 
 # ---- anomalies, determinism, precision
 
 
 def is_anomaly_enabled():
-    """What set_anomaly_enabled set."""
-    return _state["anomaly"]
+    """Whether anomaly mode is on: see autograd.set_detect_anomaly."""
+    return _C._get_anomaly()[0]
 
 
 def is_anomaly_check_nan_enabled():
-    """The ``check_nan`` that set_anomaly_enabled set."""
-    return _state["anomaly_nan"]
+    """Whether anomaly mode looks for NaN."""
+    return _C._get_anomaly()[1]
 
 
 def set_anomaly_enabled(mode, check_nan=True):
-    """Accepted for compatibility: messages always name operators and lines here."""
-    _state["anomaly"], _state["anomaly_nan"] = bool(mode), bool(check_nan)
+    """Switches anomaly mode: see autograd.set_detect_anomaly."""
+    _C._set_anomaly(bool(mode), bool(check_nan))
 
 
 def get_deterministic_debug_mode():

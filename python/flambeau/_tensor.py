@@ -102,7 +102,7 @@ def numpy(self, *, force=False):
 
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
-    if self.requires_grad:
+    if self.requires_grad and _C.is_grad_enabled():
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
@@ -113,6 +113,8 @@ def numpy(self, *, force=False):
         )
     if self.is_meta:
         raise TypeError("can't convert meta device type tensor to numpy: it has no data")
+    if self.requires_grad:  # under no_grad: nothing is recorded of what the array does
+        self = self.detach()
     return (
         np.asarray(memoryview(self))
         if self.numel()

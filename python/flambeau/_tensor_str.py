@@ -288,6 +288,9 @@ def _str(inp, *, tensor_contents: str | None = None) -> str:
     """The text of a tensor; `tensor_contents` replaces the elements."""
     enabled = _C._set_torch_function_enabled(False)
     try:
+        if _C._transform_level(inp):
+            level, _, _, value, tangent, dim = _C._transform_of(inp)
+            return level.text(_str, value, tangent, dim)
         return _str_intern(inp, tensor_contents=tensor_contents)
     finally:
         _C._set_torch_function_enabled(enabled)

@@ -188,6 +188,43 @@ def test_base_and_node_of_a_changed_view():
     assert view.grad_fn.name() == "AsStridedBackward0"
 
 
+def weighted(z):
+    """A real number whose gradient differs in every part of every element."""
+    parts = flambeau.view_as_real(z) if z.is_complex() else z
+    return (parts * flambeau.arange(1, parts.numel() + 1).reshape(parts.shape)).sum()
+
+
+@pytest.mark.parametrize(
+    "view, shape",
+    [
+        (lambda z: flambeau.view_as_real(z), (4, 2)),
+        (lambda z: flambeau.view_as_real(z)[1:, 0], (3,)),
+        (lambda z: flambeau.view_as_real(z[::2]).t(), (2, 2)),
+        (lambda z: z.imag[1:3], (2,)),
+    ],
+)
+def test_real_views_of_a_complex_base_change_in_place(view, shape):
+    x = (flambeau.arange(8.0)[: flambeau.empty(shape).numel()] + 1).reshape(shape)
+    x.requires_grad_()
+    base = flambeau.full((6,), 1 + 1j, dtype=flambeau.complex64)[2:]
+    view(base).mul_(2).add_(x)
+    weighted(base).backward()
+    weights = flambeau.view_as_complex(flambeau.arange(1.0, 9.0).reshape(4, 2))
+    assert x.grad.equal(view(weights))
+    view(base).mul_(x)  # what the view has as history goes on
+    x.grad = None
+    weighted(base).backward()
+    assert x.grad.equal(view(weights) * 2 * (x.detach() + 1))
+
+
+def test_complex_view_of_a_real_base_changes_in_place():
+    z = flambeau.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    base = flambeau.ones(6)
+    flambeau.view_as_complex(base[2:].reshape(2, 2)).add_(z)
+    weighted(base).backward()
+    assert z.grad.tolist() == [3 + 4j, 5 + 6j]
+
+
 def test_a_buffer_becomes_part_of_the_graph():
     x = leaf()
     buffer = flambeau.zeros(2, 3)

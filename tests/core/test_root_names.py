@@ -83,19 +83,6 @@ def test_switches_remember(name, value, bad):
     write(before)
 
 
-def test_autocast_switches():
-    assert not flambeau.is_autocast_enabled()
-    flambeau.set_autocast_enabled("cpu", True)
-    try:
-        a = flambeau.ones(2, 2)
-        assert flambeau.is_autocast_cpu_enabled() and (a @ a).dtype == flambeau.bfloat16
-        assert flambeau.get_autocast_dtype("cpu") == flambeau.bfloat16
-    finally:
-        flambeau.set_autocast_enabled("cpu", False)
-    with pytest.raises(RuntimeError, match="device type 'cpu'"):
-        flambeau.set_autocast_enabled("cuda", True)
-
-
 @pytest.mark.parametrize("reduction, word", [(0, "none"), (1, "mean"), (2, "sum")])
 def test_losses_with_numbers(reduction, word):
     f, a, b = flambeau.nn.functional, flambeau.randn(3), flambeau.randn(3)

@@ -167,6 +167,21 @@ def test_plateau(options, metrics, expected):
     assert got == pytest.approx(expected)
 
 
+def test_a_group_that_came_later_is_refused():
+    for make in (
+        lambda o: lr_scheduler.LambdaLR(o, abs),
+        lambda o: lr_scheduler.MultiplicativeLR(o, abs),
+        lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, 5),
+        lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.2, cycle_momentum=False),
+    ):
+        optimizer = sgd()
+        scheduler = make(optimizer)
+        optimizer.add_param_group({"params": [flambeau.zeros(1)]})
+        optimizer.step()
+        with pytest.raises(ValueError, match="rates for 1 parameter groups.*optimizer has 2"):
+            scheduler.step()
+
+
 def test_plateau_with_a_new_group():
     optimizer = sgd()
     scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, min_lr=[0.0])

@@ -194,31 +194,45 @@ def test_differentiable_adam_and_sgd():
         assert start.grad.tolist() == pytest.approx([1.0, 1.0], abs=0.02)
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize(
-    "cls, options",
-    [
-        (optim.Adam, {"amsgrad": True}),
-        (optim.AdamW, {}),
-        (optim.SGD, {"momentum": 0.9, "nesterov": True}),
-        (optim.SGD, {}),
-    ],
-)
-def test_kernel_and_operators_agree(cls, options, maximize, monkeypatch):
-    module = "sgd" if cls is optim.SGD else "adam"
-    for dtype, tolerance in ((flambeau.float32, 1e-6), (flambeau.float64, 1e-14)):
-        rows = []
-        for use_kernel in (True, False):
-            problem = Problem(flambeau, dtype)
-            optimizer = cls(problem.params, lr=0.1, weight_decay=0.1, maximize=maximize, **options)
-            with monkeypatch.context() as patch:
-                if not use_kernel:
-                    patch.setattr(f"flambeau.optim.{module}.kernel_takes", lambda p, g: False)
-                for _ in range(5):
-                    problem.set_gradients()
-                    optimizer.step()
-            rows.append(problem.row())
-        close(rows[:1], rows[1:], tolerance, tolerance)
+DIFFERENTIABLE = [
+    ("SGD", {"weight_decay": 0.1}),
+    ("Adam", {"amsgrad": True, "betas": (0.5, 0.6)}),
+    ("Adamax", {}),
+    ("NAdam", {}),
+    ("RAdam", {"betas": (0.5, 0.6)}),
+    ("Adadelta", {}),
+    ("Adagrad", {}),
+    ("ASGD", {"t0": 1}),
+    ("RMSprop", {"centered": True, "momentum": 0.5}),
+]
+
+
+@pytest.mark.parametrize("name, options", DIFFERENTIABLE)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_recorded_steps_have_the_slopes_of_plain_ones(name, options, dtype):
+    real, dtype = flambeau.float64, getattr(flambeau, dtype)
+    start, x, direction = (flambeau.tensor(values(3, s), dtype=real) for s in (0.3, 1.1, 2.9))
+    if dtype.is_complex:
+        start, x, direction = ((1 + 2j) * t for t in (start, x, direction))
+
+    def loss(x, lr, differentiable):
+        p = start.clone().requires_grad_() * 1 if differentiable else start.clone()
+        optimizer = getattr(optim, name)([p], lr=lr, differentiable=differentiable, **options)
+        for step in range(5):
+            p.grad = x * (1 + 0.3 * step) + 0.1 * step * x * x
+            optimizer.step()
+        return (p.abs() ** 2).sum()
+
+    x, lr = x.requires_grad_(), flambeau.tensor(0.05, dtype=real, requires_grad=True)
+    slope, lr_slope = flambeau.autograd.grad(loss(x, lr, True), (x, lr), allow_unused=True)
+    h, rate = 1e-5, 0.05
+    with flambeau.no_grad():
+        ahead, behind = (loss(x + s * h * direction, rate, False) for s in (1, -1))
+        faster, slower = (loss(x, rate + s * h, False) for s in (1, -1))
+    along = (slope.conj() * direction).real.sum().item()
+    assert along == pytest.approx(((ahead - behind) / (2 * h)).item(), rel=1e-4)
+    if name != "ASGD":  # it holds the rate as a number
+        assert lr_slope.item() == pytest.approx(((faster - slower) / (2 * h)).item(), rel=1e-4)
 
 
 def test_parameters_without_gradient_are_left_alone():
@@ -402,3 +416,16 @@ def test_errors(call, error, message):
 def test_duplicate_parameter_warns():
     with pytest.warns(UserWarning, match="duplicate parameters"):
         optim.SGD([P, P])
+
+
+def test_numbers_of_a_duplicate_parameter():
+    p, q = leaf(1.0), leaf(2.0)
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        optimizer = optim.SGD([p, p, q])
+    assert optimizer.state_dict()["param_groups"][0]["params"] == [1, 1, 2]
+
+
+def test_one_beta_is_too_few():
+    for cls in (optim.Adam, optim.Adamax, optim.NAdam, optim.RAdam):
+        with pytest.raises(IndexError):
+            cls([leaf(1.0)], betas=(0.9,))

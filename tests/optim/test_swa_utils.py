@@ -73,6 +73,33 @@ def test_multi_swa_equals_swa():
     assert average.module.weight.item() == pytest.approx(3.0)
 
 
+def test_multi_avg_fn_gets_lists_of_one_dtype():
+    nn, calls = flambeau.nn, []
+
+    def note(averages, currents, count):
+        calls.append(({a.dtype for a in averages}, len(averages), len(currents), int(count)))
+
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1).double())
+    average = swa_utils.AveragedModel(model, multi_avg_fn=note)
+    average.update_parameters(model)
+    assert not calls  # the first time copies
+    average.update_parameters(model)
+    assert calls == [({flambeau.float32}, 2, 2, 1), ({flambeau.float64}, 2, 2, 1)]
+
+
+def test_update_bn_is_for_batch_norms():
+    nn = flambeau.nn
+    model = nn.ModuleList([nn.BatchNorm1d(2), nn.InstanceNorm1d(2, track_running_stats=True)])
+    model.forward = lambda x: model[0](x)
+    model[0].running_mean.fill_(9.0)
+    model[1].running_mean.fill_(9.0)
+    batches = [(flambeau.tensor([[1.0, 2.0], [3.0, 4.0]]), 0), (flambeau.zeros(2, 2), 1)]
+    swa_utils.update_bn(batches, model.eval())
+    assert model[0].running_mean.tolist() == [1.0, 1.5] and model[0].momentum == 0.1
+    assert model[1].running_mean.tolist() == [9.0, 9.0]
+    assert not model.training
+
+
 def test_type_copy_and_forward():
     average = averaged()
     assert isinstance(average, Module) and isinstance(average, swa_utils.AveragedModel)

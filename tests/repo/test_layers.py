@@ -90,10 +90,12 @@ BASE = {"_ops", "base"}
 PYTHON_LAYERS = {
     "_ops": set(),
     "base": {"_ops"},
-    "autograd": BASE,
+    # levels of vmap, grad and jvp: pure functions of tensors and trees
+    "transforms": BASE | {"utils"},
+    "autograd": BASE | {"transforms", "utils"},
     "functional": BASE | {"autograd"},
     "nn": BASE | {"autograd", "functional", "methods", "utils"},
-    "func": BASE | {"autograd", "nn"},
+    "func": BASE | {"autograd", "nn", "transforms", "utils"},
     "optim": BASE | {"autograd", "utils"},
     "utils": BASE | {"autograd", "root"},
     "amp": BASE | {"autograd", "root"},
@@ -129,8 +131,12 @@ def layer_of(module):
             return "functional"
     if parts[0] == "_tensor":
         return "methods"
+    if parts[1:2] == ["amp"]:  # the old names of amp: cpu.amp, cuda.amp
+        return "amp"
     if parts[0] in ("_alias", "_alias_metadata", "_info"):
         return "cli"
+    if parts[0] == "_transforms":
+        return "transforms"
     if parts[0] == "_utils":
         return "serialization"
     if parts[0] in PYTHON_LAYERS or parts[0] in EVERYTHING:

@@ -48,7 +48,7 @@ op(
     samples=unary(),
     ref="numpy.clip(self, -1, 1)",
     forms="inplace",
-    tags="bounds",
+    tags="bounds flat_gradient",
     doc="Limits elements to [min_val, max_val].",
 )
 op(
@@ -59,6 +59,7 @@ op(
     samples=unary(),
     ref="numpy.clip(self + 3, 0, 6) / 6",
     forms="inplace",
+    tags="flat_gradient",
     doc="Piecewise linear sigmoid.",
 )
 op(
@@ -255,6 +256,7 @@ op(
     grad={"self": "masked(grad, logical_or(gt(self, lambd), lt(self, -lambd)))"},
     samples=unary(),
     forms="",
+    tags="flat_gradient",
     doc="Moves elements towards zero by ``lambd``.",
 )
 op(
@@ -264,6 +266,7 @@ op(
     grad={"self": "masked(grad, logical_or(gt(self, lambd), lt(self, -lambd)))"},
     samples=unary(),
     forms="function method",
+    tags="flat_gradient",
     doc="Zero inside [-lambd, lambd].",
 )
 op(
@@ -275,6 +278,7 @@ op(
     """,
     samples=[],
     forms="function method",
+    tags="autocast:lower",
     doc="Negative elements times a learned slope, one for all or one a channel.",
 )
 op(
@@ -288,7 +292,7 @@ op(
     },
     samples=binary(),
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "glu(Tensor self, int dim=-1) -> Tensor",

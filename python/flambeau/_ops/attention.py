@@ -18,6 +18,7 @@ op(
     ],
     forms="",
     alias="nn.functional.scaled_dot_product_attention",
+    tags="autocast:lower",
     doc="""
         ``softmax(query @ key^T * scale + mask) @ value``.
 

@@ -60,6 +60,7 @@ op(
     samples=[(T(2, 3), T(2, 3)), (T(3), T(2, 3))],
     forms="out",
     alias="linalg.vecdot",
+    tags="autocast:lower",
     doc="Dot products of vectors along ``dim``, the first one conjugated.",
 )
 op(
@@ -69,6 +70,7 @@ op(
     samples=[(T(3, 3),), (T(2, 3),)],
     ref="numpy.trace(self)",
     forms="function method",
+    tags="autocast:fp32",
     doc="Sum of a matrix's diagonal.",
 )
 op(
@@ -88,5 +90,5 @@ op(
     node="CdistBackward0",
     samples=[(T(2, 3), T(4, 3)), (T(2, 2, 3), T(1, 4, 3), 1.0)],
     forms="",
-    tags="internal",
+    tags="internal autocast:fp32",
 )

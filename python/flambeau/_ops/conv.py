@@ -21,7 +21,7 @@ op(
         (T(2, 2, 4, 5), T(4, 1, 2, 3), None, (2, 1), (0, 1), (1, 2), 2),
     ],
     forms="",
-    tags="internal autocast:lower",
+    tags="internal",
 )
 op(
     f"conv_input_grad(Tensor grad_output, Tensor weight, int[] size, {GEOMETRY}) -> Tensor",
@@ -31,7 +31,7 @@ op(
         "weight": "conv_weight_grad(grad_output, grad, weight.shape, stride, padding, dilation, groups)",
     },
     forms="",
-    tags="internal autocast:lower",
+    tags="internal",
 )
 op(
     f"conv_weight_grad(Tensor grad_output, Tensor self, int[] size, {GEOMETRY}) -> Tensor",
@@ -41,7 +41,7 @@ op(
         "self": "conv_input_grad(grad_output, grad, self.shape, stride, padding, dilation, groups)",
     },
     forms="",
-    tags="internal autocast:lower",
+    tags="internal",
 )
 
 op(
@@ -64,6 +64,7 @@ for _n in (1, 2, 3):
         samples=[(T(*_shape), T(*_kernel), T(3)), (T(*_shape), T(*_kernel), None, 2, 1)],
         forms="function",
         alias=f"nn.functional.conv{_n}d",
+        tags="autocast:lower",
         doc=f"{_n}-d convolution of a batch (or one unbatched input) with ``weight``.",
     )
     op(
@@ -71,6 +72,7 @@ for _n in (1, 2, 3):
         kernel=composite,
         samples=[(T(*_shape), T(*_kernel), None, 1, "same")],
         forms="function",
+        tags="autocast:lower",
     )
     op(
         f"conv_transpose{_n}d(Tensor self, Tensor weight, Tensor? bias=None, int[{_n}] stride=1, int[{_n}] padding=0, int[{_n}] output_padding=0, int groups=1, int[{_n}] dilation=1) -> Tensor",
@@ -78,6 +80,7 @@ for _n in (1, 2, 3):
         samples=[(T(*_shape), T(2, 3, *_kernel[2:]), T(3), 2)],
         forms="function",
         alias=f"nn.functional.conv_transpose{_n}d",
+        tags="autocast:lower",
         doc=f"Transpose of the {_n}-d convolution: upsampling with ``weight``.",
     )
 op(
@@ -90,5 +93,6 @@ op(
     samples=[(T(5, 2, 3), T(2, 3, 4), T(4), 1)],
     forms="function",
     alias="nn.functional.conv_tbc",
+    tags="autocast:lower",
     doc="1-d convolution of sequences laid out as time, batch, channels; ``weight`` is (width, in, out).",
 )

@@ -378,6 +378,7 @@ op(
     node="PolarBackward0",
     forms="function out",
     samples=[(T(3), T(3))],
+    tags="autocast:fp32",
     doc="Complex numbers from magnitude and angle.",
 )
 
@@ -389,7 +390,7 @@ op(
     samples=[([T(2, 3), T(1, 3)],), ([T(2, 3), T(2, 1)], -1)],
     forms="function out",
     alias="concat concatenate",
-    tags="autocast:promote",
+    tags="autocast:promote apart",
     doc="Tensors joined along a dimension.",
 )
 op(
@@ -398,6 +399,7 @@ op(
     node="StackBackward0",
     samples=[([T(2, 3), T(2, 3)],), ([T(2), T(2)], -1)],
     forms="function out",
+    tags="autocast:promote apart",
     doc="Tensors joined along a new dimension.",
 )
 for _name, _d, _way in (("hstack", 1, "columns"), ("vstack", 0, "rows"), ("dstack", 2, "depth")):

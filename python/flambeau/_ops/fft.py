@@ -59,6 +59,7 @@ for _name, _doc in {
         ],
         forms="out",
         alias=f"fft.{_name}",
+        tags="autocast:fp32",
         doc=f"{_doc}, along one dimension. ``n`` cuts the signal or pads it with zeros; ``norm``"
         ' says which direction divides by the number of points: "backward" (the inverse one),'
         ' "forward", or "ortho" (each by its root).',
@@ -70,6 +71,7 @@ for _name, _doc in {
             samples=[(T(3, 4),), (T(2, 3, 4), (2, 6)), (T(3, 2, 4), None, (0, 2), "ortho")],
             forms="out",
             alias=f"fft.{_name}{_suffix}",
+            tags="" if "hfft" in _name else "autocast:fp32",
             doc=f"{_doc}, along {'two' if _suffix == '2' else 'several'} dimensions; ``s`` are their sizes"
             " (the last one that of the real signal). See `fft.fft` for ``norm``.",
         )
@@ -109,6 +111,7 @@ op(
         (T(2, 9), 4, 2, 3, T(3), False, "reflect", True, False, True),
     ],
     forms="function method",
+    tags="autocast:fp32",
     doc="Fourier transforms of overlapping frames, ``hop_length`` (a quarter of ``n_fft``) apart: frequencies"
     " by frames. Each frame is multiplied by ``window``, which is centred in it; with ``center`` the signal"
     " is padded so that frame t is centred at ``t * hop_length``.",

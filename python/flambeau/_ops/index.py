@@ -52,6 +52,7 @@ op(
     """,
     grad={"self": "index_add(zeros(self.shape, self.dtype, None), dim, index, grad, 1)"},
     forms=FM + " out",
+    tags="apart",
     doc="Entries ``index`` of a dimension.",
 )
 op(
@@ -80,6 +81,7 @@ op(
         "source": "index_select(grad, dim, index) if source.ndim > 0 else reshape(index_select(grad, dim, index), ())",
     },
     forms=FMI + " out",
+    tags="autocast:promote",
     doc="Entries ``index`` of a dimension replaced by those of ``source``.",
 )
 op(
@@ -111,6 +113,7 @@ op(
     grad={"self": "scatter_add(zeros(self.shape, self.dtype, None), dim, index, grad)"},
     samples=[],
     forms=FM + " out",
+    tags="apart",
     doc="``out[i][j] = input[index[i][j]][j]`` (for ``dim`` 0).",
 )
 op(
@@ -179,6 +182,7 @@ op(
         tensor([3., 4.])
     """,
     forms=FM + " out",
+    tags="apart",
     doc="The elements where ``mask`` is true, in one dimension.",
 )
 op(
@@ -232,6 +236,7 @@ op(
         tensor([1., 4.])
     """,
     forms=FM + " out",
+    tags="apart",
     doc="Elements by position in the flattened tensor.",
 )
 op(

@@ -30,7 +30,7 @@ op(
     grad={"self": "cholesky_grad(grads[0], results[0], upper)"},
     forms="out",
     alias="linalg.cholesky_ex",
-    tags="constant:1",
+    tags="constant:1 autocast:fp32",
     doc="`linalg.cholesky`, and per matrix the order of the first minor that is not positive (0: success).",
 )
 op(
@@ -38,6 +38,7 @@ op(
     kernel=composite,
     forms="out",
     alias="linalg.cholesky",
+    tags="autocast:fp32",
     doc="Lower triangular ``L`` with ``A = L @ L.mH``, or with ``upper`` its adjoint, of a Hermitian positive definite ``A``.",
     example="""
         >>> flambeau.linalg.cholesky(flambeau.tensor([[4.0, 2.0], [2.0, 5.0]]))
@@ -56,6 +57,7 @@ op(
     """,
     grad={"self": "cholesky_grad(grad, result, upper)"},
     forms=FMO,
+    tags="autocast:fp32",
     doc="The older form of `linalg.cholesky`.",
 )
 op(
@@ -69,6 +71,7 @@ op(
     """,
     grad={"self": "cholesky_inverse_grad(grad, self, result, upper)"},
     forms=FMO,
+    tags="autocast:fp32",
     doc="Inverse of ``L @ L.mH`` (with ``upper`` of ``U.mH @ U``) from the factor.",
 )
 op(
@@ -86,6 +89,7 @@ op(
         "input2": "cholesky_solve_factor_grad(grad, input2, result, upper)",
     },
     forms=FMO,
+    tags="autocast:fp32",
     doc="Solves ``L @ L.mH @ X = input`` with the Cholesky factor ``input2``.",
 )
 
@@ -98,7 +102,7 @@ op(
     samples=[(T(3, 3),), (T(2, 4, 2),), (T(2, 3),), (T(2, 3), "complete"), (T(0, 3),), (T(3, 0),)],
     forms="out",
     alias="linalg.qr",
-    tags="partial_grads",
+    tags="partial_grads autocast:fp32",
     doc="``A = Q @ R``, orthonormal columns times upper triangular; ``mode``: reduced, complete (square Q) or r (R alone).",
     example="""
         >>> q, r = flambeau.linalg.qr(flambeau.eye(2))
@@ -111,6 +115,7 @@ op(
     kernel=composite,
     samples=[(T(3, 2),), (T(2, 2, 3), True)],
     forms=FMO,
+    tags="autocast:fp32",
     doc="The older form of `linalg.qr`; ``some=False`` gives the square Q.",
 )
 op(
@@ -124,6 +129,7 @@ op(
     """,
     grad={"self": "no_derivative('geqrf', self)"},
     forms=FMO,
+    tags="autocast:fp32",
     doc="QR decomposition as LAPACK keeps it: R on and above the diagonal, Householder vectors below, their factors ``tau``.",
 )
 op(
@@ -136,6 +142,7 @@ op(
     samples=[(T(4, 2), T(2)), (T(2, 3, 3), T(2, 2))],
     forms="out",
     alias="linalg.householder_product",
+    tags="autocast:fp32",
     doc="The first columns of the product of Householder reflections: ``Q`` from what `geqrf` returns.",
 )
 op(
@@ -143,6 +150,7 @@ op(
     kernel=decomp("linalg_householder_product(self, input2)"),
     samples=[(T(4, 2), T(2))],
     forms=FMO,
+    tags="autocast:fp32",
     doc="The older name of `linalg.householder_product`.",
 )
 op(
@@ -161,6 +169,7 @@ op(
         "input3": "ormqr(self, input2, grad, left, not transpose)",
     },
     forms=FMO,
+    tags="autocast:fp32",
     doc="``Q @ input3`` (or from the right, or with the adjoint of Q), where Q is the square matrix of `geqrf`.",
 )
 
@@ -244,6 +253,7 @@ op(
                 [0.0000]])
     """,
     forms=FMO,
+    tags="autocast:fp32",
     doc="The older form of `linalg.lu_solve`.",
 )
 internal(
@@ -274,6 +284,7 @@ op(
     samples=[(T(3, 3), T(3, 2)), (T(3, 3), T(3)), (T(2, 2, 2), T(2, 3)), (T(2, 2), T(3, 2), False)],
     forms="out",
     alias="linalg.solve",
+    tags="autocast:fp32",
     doc="``X`` with ``A @ X = B``, or with ``left=False`` of ``X @ A = B``, for invertible A; B may hold vectors.",
     example="""
         >>> flambeau.linalg.solve(flambeau.tensor([[2.0, 0.0], [0.0, 4.0]]), flambeau.tensor([2.0, 2.0]))
@@ -292,7 +303,7 @@ op(
     grad={"A": "inverse_grad(grads[0], results[0])"},
     forms="out",
     alias="linalg.inv_ex",
-    tags="constant:1",
+    tags="constant:1 autocast:fp32",
     doc="`linalg.inv` without an error for singular matrices: ``info`` tells them (0: success).",
 )
 op(
@@ -302,6 +313,7 @@ op(
     ref="numpy.linalg.inv(A)",
     forms="out",
     alias="linalg.inv",
+    tags="autocast:fp32",
     doc="Inverse of square matrices.",
 )
 op(
@@ -315,6 +327,7 @@ op(
     """,
     samples=SQUARE[:1],
     forms=FMO,
+    tags="autocast:fp32",
     doc="The older name of `linalg.inv`.",
 )
 internal(
@@ -390,6 +403,7 @@ op(
     },
     samples=[(T(2, 3), T(2, 2, low=1.0)), (T(2, 3), T(2, 2, low=1.0), False, True)],
     forms=FMO,
+    tags="autocast:fp32",
     doc="The older form of `linalg.solve_triangular`; also returns a copy of A.",
 )
 op(
@@ -448,7 +462,7 @@ op(
     samples=[(T(3, 2), T(3, 2)), (T(2, 3), T(2, 1)), (T(2, 3, 2), T(2, 3))],
     forms="out",
     alias="linalg.lstsq",
-    tags="constant:2,3 partial_grads",
+    tags="constant:2,3 partial_grads autocast:fp32",
     doc="``X`` of least ``|A @ X - B|`` (of these the smallest); ``driver``: gels, gelsy, gelsd or gelss.",
 )
 
@@ -465,6 +479,7 @@ op(
     samples=[(T(3, 2), False), (T(2, 2, 3), False), (T(2, 2),), (T(0, 2), False)],
     forms="out",
     alias="linalg.svd",
+    tags="autocast:fp32",
     doc="``A = U @ diag(S) @ Vh`` with orthonormal columns and rows, S descending; ``full_matrices`` makes U and Vh square.",
     example="""
         >>> flambeau.linalg.svd(flambeau.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -478,6 +493,7 @@ op(
     ref="numpy.linalg.svd(A, compute_uv=False)",
     forms="out",
     alias="linalg.svdvals",
+    tags="autocast:fp32",
     doc="Singular values, the largest first.",
 )
 op(
@@ -485,6 +501,7 @@ op(
     kernel=composite,
     samples=[(T(3, 2),), (T(2, 2, 3),)],
     forms=FMO,
+    tags="autocast:fp32",
     doc="The older form of `linalg.svd`: returns V, not its adjoint.",
 )
 internal(
@@ -502,6 +519,7 @@ op(
     """,
     forms="out",
     alias="linalg.eigh",
+    tags="autocast:fp32",
     doc="Eigenvalues (ascending) and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.",
 )
 op(
@@ -514,6 +532,7 @@ op(
     """,
     forms="out",
     alias="linalg.eigvalsh",
+    tags="autocast:fp32",
     doc="Eigenvalues of Hermitian matrices, ascending.",
 )
 op(
@@ -527,7 +546,7 @@ op(
     grad={"self": "eig_grad(grads[0], grads[1], results[0], results[1], self.dtype)"},
     forms="out",
     alias="linalg.eig",
-    tags="partial_grads",
+    tags="partial_grads autocast:fp32",
     doc="Eigenvalues and eigenvectors (columns of length 1) of square matrices; both are complex.",
 )
 internal("_linalg_eigvals(Tensor self) -> Tensor")
@@ -537,6 +556,7 @@ op(
     samples=[(T(0, 2, 2),), (T(3, 3),)],
     forms="out",
     alias="linalg.eigvals",
+    tags="autocast:fp32",
     doc="Eigenvalues of square matrices, as complex numbers.",
 )
 
@@ -572,6 +592,7 @@ op(
     kernel=decomp("linalg_pinv(self, rcond, False)"),
     samples=[(T(3, 2),)],
     forms=FM,
+    tags="autocast:fp32",
     doc="The older name of `linalg.pinv`.",
 )
 op(
@@ -580,22 +601,26 @@ op(
     samples=[(T(3, 2),), (T(2, 2, 3),), (T(0, 2),)],
     forms="out",
     alias="linalg.matrix_rank",
+    tags="autocast:fp32",
     doc="How many singular values are larger than ``max(atol, rtol * largest)``.",
 )
 op(
     "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     kernel=composite,
     forms="out",
+    tags="autocast:fp32",
 )
 op(
     "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
     kernel=decomp("linalg_matrix_rank_atol_rtol_float(self, tol, 0.0, hermitian)"),
     forms="out",
+    tags="autocast:fp32",
 )
 op(
     "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     kernel=composite,
     forms="out",
+    tags="autocast:fp32",
 )
 op(
     "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
@@ -603,6 +628,7 @@ op(
     samples=[(T(3, 3),), (T(2, 2, 2), 1), (T(2, 3), -2)],
     forms="out",
     alias="linalg.cond",
+    tags="autocast:fp32",
     doc="Condition number with respect to a matrix norm, by default the ratio of the extreme singular values.",
 )
 op(
@@ -610,6 +636,7 @@ op(
     kernel=composite,
     samples=[(T(3, 3), "fro"), (T(2, 2), "nuc")],
     forms="out",
+    tags="autocast:fp32",
 )
 op(
     "linalg_matrix_power(Tensor self, int n) -> Tensor",
@@ -656,6 +683,7 @@ op(
     samples=[(T(2, 2, 4),), (T(4, 2, 2), 1)],
     forms="out",
     alias="linalg.tensorinv",
+    tags="autocast:fp32",
     doc="Inverse of the linear map from the trailing dimensions to the first ``ind`` ones.",
 )
 op(
@@ -664,5 +692,6 @@ op(
     samples=[(T(2, 3, 6), T(2, 3)), (T(2, 4, 2), T(2, 2), (1,))],
     forms="out",
     alias="linalg.tensorsolve",
+    tags="autocast:fp32",
     doc="``X`` with ``tensordot(A, X, X.ndim) = B``; ``dims`` of A are moved to its end first.",
 )

@@ -131,6 +131,7 @@ op(
     node="BinaryCrossEntropyBackward0",
     samples=[(T(3, low=0.1, high=0.9), T(3, low=0.1, high=0.9))],
     forms="",
+    tags="autocast:fp32",
     doc="``-(target * log(input) + (1 - target) * log(1 - input))``, logarithms not below -100.",
 )
 op(

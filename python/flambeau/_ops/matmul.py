@@ -41,6 +41,7 @@ op(
     ref="self @ other",
     forms=FM + " operator:@",
     alias="linalg.matmul",
+    tags="autocast:lower",
     doc="Matrix product: of vectors, matrices, and batches of matrices whose batch dimensions broadcast.",
 )
 op(
@@ -55,6 +56,7 @@ op(
     samples=[(T(2, 3), T(3))],
     ref="self @ vec",
     forms=FM,
+    tags="autocast:none",
     doc="Matrix times vector.",
 )
 op(
@@ -63,6 +65,7 @@ op(
     samples=[(T(3), T(3))],
     ref="self @ tensor",
     forms=FM,
+    tags="autocast:none",
     doc="Sum of products of two vectors.",
 )
 op(
@@ -74,6 +77,7 @@ op(
         tensor(3.+0.j)
     """,
     forms=FM,
+    tags="autocast:none",
     doc="dot with the first vector conjugated.",
 )
 op(
@@ -99,12 +103,14 @@ op(
     samples=[(T(2, 4), T(2, 3), T(3, 4)), (T(4), T(2, 3), T(3, 4))],
     ref="self + mat1 @ mat2",
     forms=FM + " inplace",
+    tags="autocast:lower",
     doc="``beta * input + alpha * (mat1 @ mat2)``.",
 )
 op(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
     node="AddmvBackward0",
+    tags="autocast:none",
     doc="``beta * input + alpha * (mat @ vec)``.",
     samples=[(T(2), T(2, 3), T(3))],
     forms=FM + " inplace function_",
@@ -121,6 +127,7 @@ op(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
     node="BaddbmmBackward0",
+    tags="autocast:lower",
     doc="``beta * input + alpha * bmm(batch1, batch2)``.",
     samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
@@ -129,6 +136,7 @@ op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
     node="AddbmmBackward0",
+    tags="autocast:lower",
     doc="``beta * input`` plus ``alpha`` times the sum of the batch's matrix products.",
     samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",

@@ -71,7 +71,7 @@ op(
     },
     samples=[(T(2, 3), (3,), T(3), T(3), 1e-5)],
     forms="function",
-    tags="autocast:fp32 unread_output",
+    tags="unread_output",
     doc="Result, mean and reciprocal standard deviation.",
 )
 op(

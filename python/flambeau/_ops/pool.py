@@ -11,7 +11,7 @@ op(
     kernel=native,
     grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "_max_pool_values(Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode) -> Tensor",
@@ -37,7 +37,7 @@ op(
         "self": "_avg_pool_backward(grad, self.shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor)"
     },
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "_avg_pool_backward(Tensor grad_output, int[] size, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int divisor) -> Tensor",
@@ -53,7 +53,7 @@ op(
     kernel=native,
     grad={"self": "_adaptive_avg_pool_backward(grad, self.shape)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "_adaptive_avg_pool_backward(Tensor grad_output, int[] size) -> Tensor",
@@ -67,10 +67,11 @@ op(
     kernel=native,
     grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 
 for _n in (1, 2, 3):
+    _cast = "autocast:fp32" if _n == 3 else ""  # as PyTorch's list has it
     _x = {1: T(2, 2, 7), 2: T(2, 2, 5, 6), 3: T(1, 2, 4, 4, 4)}[_n]
     _pool = f"int[{_n}] kernel_size, int[{_n}]? stride=None, int[{_n}] padding=0"
     _name = f"max_pool{_n}d_with_indices"
@@ -88,6 +89,7 @@ for _n in (1, 2, 3):
         node=f"MaxPool{_n}DWithIndicesBackward0" if _n > 1 else "SqueezeBackward1",
         samples=[(_x, 2), (_x, 3, 2, 1)],
         forms="function",
+        tags=_cast,
         doc="Largest element of each window.",
     )
     _divisor = "" if _n == 1 else ", int? divisor_override=None"
@@ -98,6 +100,7 @@ for _n in (1, 2, 3):
         samples=[(_x, 2), (_x, 3, 2, 1)],
         forms="function",
         alias=f"nn.functional.avg_pool{_n}d",
+        tags=_cast,
         doc="Mean of each window.",
     )
     op(
@@ -106,6 +109,7 @@ for _n in (1, 2, 3):
         node=f"AdaptiveAvgPool{_n}DBackward0" if _n > 1 else "SqueezeBackward1",
         samples=[(_x, 2)],
         forms="function",
+        tags=_cast,
         doc="Means of windows chosen so that the output has the given size.",
     )
     op(
@@ -114,6 +118,7 @@ for _n in (1, 2, 3):
         node=f"AdaptiveMaxPool{_n}DBackward0" if _n > 1 else "SqueezeBackward1",
         samples=[(_x, 2)],
         forms="function",
+        tags=_cast,
         doc="Largest elements, and their positions, of windows chosen by the output's size.",
     )
 
@@ -123,7 +128,7 @@ op(
     kernel=native,
     grad={"self": "_place_in_plane(grads[0], results[1], self.shape)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 for _n in (2, 3):
     op(
@@ -131,6 +136,7 @@ for _n in (2, 3):
         kernel=composite,
         samples=[(T(*(1, 2, *(5,) * _n)), 2, 3, T(1, 2, _n, low=0.1, high=0.9))],
         forms="",
+        tags="autocast:fp32",
         doc="Largest elements, and their positions, of windows at pseudo-random distances that ``random_samples``,"
         " numbers in [0, 1) for each plane and dimension, decide.",
     )

@@ -66,6 +66,7 @@ op(
     samples=ALL,
     ref="numpy.prod(self)",
     forms=FMO,
+    tags="autocast:fp32",
     doc="Product of the elements, of all or along one dimension.",
 )
 op(
@@ -75,6 +76,7 @@ op(
     grad={"self": "prod_grad(grad, self, result, (dim,), keepdim)"},
     samples=[(T(2, 3), 1), (T(2, 3), 0, True)],
     forms=FMO,
+    tags="autocast:fp32",
 )
 op(
     "sum_to_size(Tensor self, int[] size) -> Tensor",
@@ -320,7 +322,6 @@ op(
     samples=[(T(2, 3), 1), (T(2, 3), (0, 1), True)],
     forms=FMO,
     alias="special.logsumexp",
-    tags="autocast:fp32",
     doc="Logarithm of the sum of exponentials, without overflow.",
 )
 

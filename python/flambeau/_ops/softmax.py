@@ -17,7 +17,6 @@ for _name, _doc in (
         samples=SAMPLES,
         forms="function method out",
         alias=f"special.{_name}",
-        tags="autocast:fp32",
         doc=_doc,
     )
     op(

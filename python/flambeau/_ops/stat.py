@@ -20,6 +20,7 @@ for _name, _doc in (
         kernel=composite,
         samples=[(T(5), T(2, low=0.1, high=0.9)), (T(3, 4), T(2, low=0.1, high=0.9), 1, True)],
         forms=FMO,
+        tags="autocast:fp32",
         doc=f"{_doc} Between two elements ``interpolation`` decides: linear, lower, higher, midpoint, nearest.",
     )
     op(
@@ -27,6 +28,7 @@ for _name, _doc in (
         kernel=composite,
         samples=[(T(5), 0.3), (T(3, 4), 0.6, 0, False, "midpoint")],
         forms=FMO,
+        tags="autocast:fp32",
     )
 op(
     "_histogram(Tensor self, Tensor[] edges, Tensor? weight, bool uniform, bool density) -> Tensor",

@@ -22,13 +22,22 @@ Fields of an entry
     alias    other public names ("multiply", "special.expm1", "nn.functional.relu")
     samples  calls that must work: see samples.py;  errors: calls that must fail
     ref      NumPy expression of the float64 oracle over the argument names
-    tags     internal random autocast:lower autocast:fp32 view_copy
+    tags     internal random view_copy
+             autocast:<policy> (what arguments become under autocast: lower, its dtype; fp32; promote,
+             the widest among them; none, left alone, nor do operators inside cast. A composition
+             with it is written as `<name>_uncast`),
              any_device (arguments may be on different ones), divides (integers refuse `other` = 0),
              number_first (functions take a number as `self`), number_then_tensor (only before a
              tensor), cost:N (about ns per 16 elements of a pointwise loop: when threads pay),
              bounds (its numbers only bound: beyond the dtype's range they act as its
              ends), constant:0,2 (these results have no gradient), partial_grads (formulas get an undefined
-             tensor for each result without one, not zeros)
+             tensor for each result without one, not zeros), flat_gradient (gradients require grad under
+             create_graph though they do not depend on the argument), apart (out= may not share
+             memory with an argument)
+    batch    how vmap batches it where that does not follow from the kernel and the arguments' names:
+             leading (takes any leading dimensions), fold (samples do not interact: the batch joins the
+             first dimension), channels (statistics of dimension 1), pointwise, dynamic (cannot be:
+             the result depends on values), loop
     doc, example
 """
 
@@ -106,6 +115,7 @@ class Op:
         self.errors = fields.pop("errors", [])
         self.ref = fields.pop("ref", None)
         self.tags = fields.pop("tags", "").split()
+        self.batch = fields.pop("batch", None)
         self.doc = fields.pop("doc", "")
         self.example = fields.pop("example", "")
         if fields:

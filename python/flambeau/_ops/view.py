@@ -384,6 +384,7 @@ op(
     grad={"self": "view_as_real(grad)"},
     samples=[],
     forms="function",
+    tags="autocast:fp32",
     doc="A last dimension of two reals as complex numbers.",
 )
 op(

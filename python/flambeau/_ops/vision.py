@@ -31,7 +31,7 @@ op(
     kernel=native,
     grad={"self": "_pad_from_inside_backward(grad, self.shape, pad, mode)"},
     forms="",
-    tags="internal",
+    tags="internal flat_gradient",
 )
 op(
     "_pad_from_inside_backward(Tensor grad_output, int[] size, int[] pad, int mode) -> Tensor",
@@ -53,7 +53,7 @@ op(
         "grid": f"_grid_slope(grad, input, grid, {_SAME})",
     },
     forms="",
-    tags="internal",
+    tags="internal autocast:fp32",
 )
 op(
     f"_grid_scatter(Tensor grad_output, Tensor grid, int[] size, {_GRID}) -> Tensor",

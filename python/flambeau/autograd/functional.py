@@ -1,9 +1,9 @@
 """Jacobians, Hessians and their products with vectors, of functions of tensors.
 
-Everything is reverse mode. A product from the right, J v, comes from differentiating twice: the
-product from the left, wᵀ J, is linear in w, and its derivative with respect to w along v is J v.
-This holds for any w, so that zeros serve; they must only be on record. Forward-mode columns of a
-Jacobian come the same way.
+A product from the right, J v, comes from differentiating twice: the product from the left, wᵀ J, is
+linear in w, and its derivative with respect to w along v is J v. This holds for any w, so that
+zeros serve; they must only be on record. ``strategy="forward-mode"`` alone uses forward mode
+(`func.jvp`).
 
 Functions run with recording on, also within no_grad. Without ``create_graph`` they see inputs that
 are cut off from their history, and the results have none; with it the history goes on through
@@ -193,11 +193,11 @@ def _sweep(y, inputs, create_graph):
     return rows
 
 
-def _rows(outputs, inputs, fn, create_graph, strict, vectorize):
+def _rows(outputs, inputs, fn, create_graph, strict):
     """blocks[i][j] of shape outputs[i].shape + inputs[j].shape, one backward pass per row."""
     blocks = []
     for i, out in enumerate(outputs):
-        if out.is_complex() and out.requires_grad and not vectorize:
+        if out.is_complex() and out.requires_grad:
             # a row would be the derivative of the real part alone
             raise RuntimeError(
                 f"{fn}: output {i} is complex ({out.dtype}), rows are for real outputs; "
@@ -220,19 +220,46 @@ def _rows(outputs, inputs, fn, create_graph, strict, vectorize):
     return blocks
 
 
-def _columns(outputs, inputs):
-    """As _rows, one backward pass per column after two over the whole; dtypes are the outputs'."""
-    live = [i for i, out in enumerate(outputs) if out.requires_grad]
-    weights = [ops.zeros_like(outputs[i]).requires_grad_() for i in live]
-    pulled = _pull([outputs[i] for i in live], inputs, weights, True)
-    blocks = [[out.new_zeros(out.shape + x.shape) for x in inputs] for out in outputs]
-    for j, (x, p) in enumerate(zip(inputs, pulled)):
-        if p is None or not p.requires_grad or not x.numel():
+def _batched_rows(outputs, inputs, create_graph):
+    """As _rows, all rows of an output in one backward pass under vmap."""
+    blocks = []
+    for out in outputs:
+        n = out.numel()
+        if not (out.requires_grad and n):
+            blocks.append([x.new_zeros(out.shape + x.shape) for x in inputs])
             continue
-        for i, column in zip(live, zip(*_sweep(p, weights, False))):
-            out = outputs[i]
-            full = _filled(column, [out] * x.numel())
-            blocks[i][j] = ops.stack(full, -1).reshape(out.shape + x.shape)
+        seeds = ops.reshape(ops.eye(n, dtype=out.dtype, device=out.device), (n, *out.shape))
+        found = grad(
+            (out,), inputs, (seeds,), True, create_graph, allow_unused=True, is_grads_batched=True
+        )
+        blocks.append(
+            [
+                x.new_zeros(out.shape + x.shape) if g is None else g.reshape(out.shape + x.shape)
+                for x, g in zip(inputs, found)
+            ]
+        )
+    return blocks
+
+
+def _columns(func, outputs, inputs):
+    """As _rows, by forward mode: all columns in one call under vmap; dtypes are the outputs'."""
+    from flambeau._transforms.directional import basis_of, jvp
+    from flambeau._transforms.vmap import vmap
+
+    inputs = tuple(x.detach() for x in inputs)
+
+    def called(*values):
+        result = func(*[v.requires_grad_() for v in values])  # func may take gradients itself
+        return result if isinstance(result, tuple) else (result,)
+
+    def along(*tangents):
+        return jvp(called, inputs, tangents)[1]
+
+    columns = vmap(along, randomness="different")(*basis_of(inputs))
+    blocks = []
+    for out, c in zip(outputs, columns):
+        parts = ops.split(ops.movedim(c, 0, -1), [x.numel() for x in inputs], -1)
+        blocks.append([p.reshape(out.shape + x.shape) for p, x in zip(parts, inputs)])
     return blocks
 
 
@@ -258,9 +285,11 @@ def _jacobian(fn, func, inputs, create_graph, strict, vectorize, strategy):
         raise RuntimeError(f"{fn}: strict=True needs vectorize=False, got vectorize=True")
     several, outputs = _outputs(fn, func, inputs, strict)
     if forward:
-        blocks = _columns(outputs, inputs)
+        blocks = _columns(func, outputs, inputs)
+    elif vectorize:
+        blocks = _batched_rows(outputs, inputs, create_graph)
     else:
-        blocks = _rows(outputs, inputs, fn, create_graph, strict, vectorize)
+        blocks = _rows(outputs, inputs, fn, create_graph, strict)
     rows = tuple(_result(many, tuple(row), create_graph) for row in blocks)
     return rows if several else rows[0]
 
@@ -276,9 +305,9 @@ def jacobian(
     outer one) of such results. Blocks of inputs and outputs without connection are zeros; a block
     of no elements is an empty tensor of that shape.
 
-    ``vectorize`` is accepted; rows are computed one by one either way, one backward pass each.
-    ``strategy="forward-mode"`` gives the same numbers column by column, also by reverse mode, in
-    the output's dtype: cheaper where there are many more outputs than inputs.
+    ``vectorize`` computes all rows of an output in one backward pass under `vmap` instead of one
+    pass each. ``strategy="forward-mode"`` gives the same numbers column by column, by forward
+    mode, in the output's dtype: cheaper where there are more outputs than inputs.
 
     Raises AssertionError for another strategy; NotImplementedError for forward mode with
     ``create_graph`` or without ``vectorize``; RuntimeError for ``strict`` with forward mode or

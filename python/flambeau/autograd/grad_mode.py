@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from _thread import _local as _Local  # threading itself takes long to import
 
 from flambeau import _C
 
@@ -128,16 +129,30 @@ class inference_mode(_Mode):
         return type(self)(self.mode)
 
 
+_multithreading = _Local()
+
+
+def is_multithreading_enabled():
+    """What set_multithreading_enabled set in this thread; backward runs in the calling thread."""
+    return getattr(_multithreading, "enabled", True)
+
+
 class set_multithreading_enabled(_Mode):
     """Accepted for compatibility: backward runs in the calling thread."""
 
     def __init__(self, mode):
-        self.mode = mode
+        self.before, self.mode = is_multithreading_enabled(), bool(mode)
+        _multithreading.enabled = self.mode
+
+    def __call__(self, function):
+        _multithreading.enabled = self.before
+        return super().__call__(function)
 
     def __enter__(self):
-        return self
+        _multithreading.enabled = self.mode
 
     def __exit__(self, *exc):
+        _multithreading.enabled = self.before
         return False
 
     def clone(self):

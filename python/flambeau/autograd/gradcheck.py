@@ -83,6 +83,40 @@ def _analytic(func, inputs, which, check_undefined):
     return columns
 
 
+def _forward(func, inputs, which):
+    """As _numeric, by forward mode: one run for each real part of the input."""
+    from . import forward_ad
+
+    x = inputs[which]
+    rows = []
+    for i in range(x.numel()):
+        for unit in (1.0, 1.0j) if x.is_complex() else (1.0,):
+            tangent = ops.zeros((x.numel(),), dtype=x.dtype)
+            tangent[i] = unit
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(x.detach(), tangent.reshape(x.shape))
+                given = [dual if k == which else t for k, t in enumerate(inputs)]
+                parts = []
+                for out in _outputs(func(*given)):
+                    primal, tangent_out = forward_ad.unpack_dual(out)
+                    zero = ops.zeros_like(primal) if tangent_out is None else tangent_out
+                    parts += _real_parts(zero)
+                rows.append(parts)
+    return rows
+
+
+def _compare(numeric, found, which, atol, rtol, what):
+    """``found[k][j]`` against the numeric derivative of output part j along input part k."""
+    for k, row in enumerate(numeric):
+        for j, want in enumerate(row):
+            got = found(k, j)
+            if not abs(got - want) <= atol + rtol * abs(want) and not (got != got and want != want):
+                raise GradcheckError(
+                    f"Jacobian {what}mismatch for output part {j} with respect to input {which} "
+                    f"part {k}: numerical {want}, analytical {got}"
+                )
+
+
 def gradcheck(
     func,
     inputs,
@@ -104,7 +138,8 @@ def gradcheck(
     """Whether the gradients of ``func`` at ``inputs`` agree with central differences.
 
     Inputs that require grad are checked; they should be float64 or complex128. Raises
-    GradcheckError (or returns False) where they differ.
+    GradcheckError (or returns False) where they differ. ``check_forward_ad`` checks forward mode,
+    too.
     """
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     checked = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
@@ -116,17 +151,20 @@ def gradcheck(
     try:
         for i in checked:
             numeric = _numeric(func, inputs, i, eps)
+            if check_forward_ad:
+                rows = _forward(func, inputs, i)
+                _compare(
+                    numeric,
+                    lambda k, j, rows=rows: rows[k][j],
+                    i,
+                    atol,
+                    rtol,
+                    "computed with forward mode ",
+                )
+            if not check_backward_ad:
+                continue
             analytic = _analytic(func, inputs, i, check_undefined_grad)
-            for k, row in enumerate(numeric):
-                for j, want in enumerate(row):
-                    got = analytic[j][k]
-                    if not abs(got - want) <= atol + rtol * abs(want) and not (
-                        got != got and want != want
-                    ):
-                        raise GradcheckError(
-                            f"Jacobian mismatch for output part {j} with respect to input {i} "
-                            f"part {k}: numerical {want}, analytical {got}"
-                        )
+            _compare(numeric, lambda k, j, rows=analytic: rows[j][k], i, atol, rtol, "")
     except GradcheckError:
         if raise_exception:
             raise

@@ -40,6 +40,14 @@ def current_device():
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
+def __getattr__(name):
+    if name == "amp":
+        import importlib
+
+        return importlib.import_module(".amp", __name__)
+    raise AttributeError(f"module 'torch.cuda' has no attribute '{name}'")
+
+
 __all__ = [
     "current_device",
     "device_count",

@@ -10,6 +10,7 @@ import math
 import warnings
 
 from flambeau import _C
+from flambeau._autocast import autocast_policy
 from flambeau._C import ops
 
 from ._functional_common import check_reduction, legacy_get_string, reduce_loss
@@ -318,6 +319,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return reduce_loss(loss, reduction)
 
 
+@autocast_policy("fp32")
 def poisson_nll_loss(
     input,
     target,
@@ -346,6 +348,7 @@ def poisson_nll_loss(
     return reduce_loss(loss, reduction)
 
 
+@autocast_policy("fp32")
 def hinge_embedding_loss(
     input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -357,6 +360,7 @@ def hinge_embedding_loss(
     return reduce_loss(apart + near, reduction)
 
 
+@autocast_policy("fp32")
 def margin_ranking_loss(
     input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -371,6 +375,7 @@ def margin_ranking_loss(
     return reduce_loss(loss, reduction)
 
 
+@autocast_policy("fp32")
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """``log(1 + exp(-target * input))``."""
     reduction = _reduction_of(reduction, size_average, reduce)
@@ -390,6 +395,7 @@ def multilabel_soft_margin_loss(
     return reduce_loss(loss.sum(-1) / input.size(-1), reduction)
 
 
+@autocast_policy("fp32")
 def multi_margin_loss(
     input,
     target,
@@ -427,6 +433,7 @@ def multi_margin_loss(
     return reduce_loss(losses if target.dim() else losses.reshape(()), reduction)
 
 
+@autocast_policy("fp32")
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """``max(0, 1 - (input[j] - input[i])) / C`` over the target classes j and all others i.
 
@@ -455,6 +462,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     return reduce_loss(losses if input.dim() == 2 else losses.reshape(()), reduction)
 
 
+@autocast_policy("fp32")
 def cosine_embedding_loss(
     input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -478,6 +486,7 @@ def cosine_embedding_loss(
     return reduce_loss(near + apart, reduction)
 
 
+@autocast_policy("fp32")
 def triplet_margin_loss(
     anchor,
     positive,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flambeau._autocast import autocast_policy
 from flambeau._C import ops
 
 from ._functional_common import _list_with_default, _pair, _single, _triple
@@ -185,6 +186,7 @@ def _unpool_size(input, kernel, stride, padding, output_size):
     return list(output_size)
 
 
+@autocast_policy("fp32")
 def _max_unpool(input, indices, kernel, stride, padding, output_size):
     n = len(kernel)
     name = f"max_unpool{n}d"

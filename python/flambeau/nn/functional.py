@@ -8,6 +8,7 @@ here and, by subject, in the `_functional_*` modules.
 
 from __future__ import annotations
 
+from flambeau._autocast import autocast_policy
 from flambeau._C import Tensor, ops
 from flambeau.autograd import no_grad
 
@@ -146,6 +147,7 @@ def pad(input, pad, mode="constant", value=None):
     return ops.pad(input, pad, mode, value)
 
 
+@autocast_policy("none")
 def bilinear(input1, input2, weight, bias=None):
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from flambeau._C import Tensor, ops
+from flambeau.autograd import enable_grad, no_grad
 
-from ._common import new_step, setdefaults, to_scalar
-from ._per_parameter import PerParameterOptimizer
+from ._common import check_dense, new_step, run_closure, setdefaults, to_scalar
+from .optimizer import Optimizer
 
 # Smallest x with 1 + x != 1, the default of the first epsilon.
 _EPSILON = {8: 2.0**-52, 4: 2.0**-23}
 _HALF_EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
-class Adafactor(PerParameterOptimizer):
+class Adafactor(Optimizer):
     """Adafactor: Adam-like steps whose memory grows with rows plus columns of a matrix.
 
     Args:
@@ -52,6 +53,25 @@ class Adafactor(PerParameterOptimizer):
     def __setstate__(self, state):
         super().__setstate__(state)
         setdefaults(self, {"foreach": None, "maximize": False})
+
+    @no_grad()
+    def step(self, closure=None):
+        """Updates every parameter that has a gradient.
+
+        Args:
+            closure: re-evaluates the model and returns the loss; its value is returned.
+        """
+        loss = run_closure(closure, enable_grad)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                check_dense("Adafactor", p.grad)
+                state = self.state[p]
+                if len(state) == 0:
+                    self._init_state(state, p, p.grad, group)
+                self._update(p, -p.grad if group["maximize"] else p.grad, state, group)
+        return loss
 
     def _init_state(self, state, p, grad, group):
         if p.is_complex():

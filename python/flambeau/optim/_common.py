@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau._C import Tensor, float32, float64, get_default_dtype, ops, strided
 
 _CAPTURABLE_DEVICES = ("cuda", "xpu", "hpu", "privateuseone", "xla")
-_KERNEL_DTYPES = frozenset((float32, float64))
+_FUSED_DEVICES = ("mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone")
 
 
 def check_lr(lr):
@@ -22,7 +22,8 @@ def check_non_negative(what, value):
 
 
 def check_betas(betas):
-    for i, beta in enumerate(betas):
+    for i in range(2):
+        beta = betas[i]
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}, expected 0 <= beta < 1")
 
@@ -34,13 +35,34 @@ def check_fused(fused, foreach, differentiable):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def check_capturable(param):
-    if param.device.type not in _CAPTURABLE_DEVICES:
-        raise AssertionError(
-            "If capturable=True, params and state_steps must be on supported devices: "
-            f"{list(_CAPTURABLE_DEVICES)}, but got a parameter on {param.device}; "
-            "use capturable=False"
+def check_capturable(group, names):
+    """Refuses `capturable` for parameters on devices that have no graph capture."""
+    for p in group["params"]:
+        if p.grad is not None and p.device.type not in _CAPTURABLE_DEVICES:
+            raise AssertionError(
+                f"If capturable=True, {names} must be on supported devices: "
+                f"{list(_CAPTURABLE_DEVICES)}, but got a parameter on {p.device}; "
+                "use capturable=False"
+            )
+
+
+def check_fused_param(param):
+    if not (param.is_floating_point() and param.device.type in _FUSED_DEVICES):
+        raise RuntimeError(
+            "`fused=True` requires all the params to be floating point Tensors of supported "
+            f"devices: {list(_FUSED_DEVICES)} but {param.dtype} and {param.device.type}"
         )
+
+
+def divide_by_scale(grads, scale):
+    """Takes a gradient scaler's factor out of the gradients, in place."""
+    for grad in grads:
+        grad.div_(scale.to(grad.device))
+
+
+def is_tensor_option(group, names):
+    """Whether one of these options is given as a tensor."""
+    return any(isinstance(group[name], Tensor) for name in names)
 
 
 def check_dense(optimizer, grad, hint=""):
@@ -70,18 +92,6 @@ def sqrt(value):
 def as_real(*tensors):
     """Complex tensors seen as real ones with a last axis of length 2; others as they are."""
     return tuple(ops.view_as_real(t) if t is not None and t.is_complex() else t for t in tensors)
-
-
-def kernel_takes(param, grad):
-    """Whether the fused C++ steps take this parameter: dense, on the CPU, float32 or float64."""
-    return (
-        param.dtype in _KERNEL_DTYPES
-        and grad.dtype is param.dtype
-        and grad.layout is strided
-        and param.layout is strided
-        and param.is_cpu
-        and grad.is_cpu
-    )
 
 
 def run_closure(closure, enable_grad):

@@ -13,11 +13,11 @@ from ._common import (
     tensor_steps,
     to_scalar,
 )
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 from .adam import _check_eps
 
 
-class Adadelta(PerParameterOptimizer):
+class Adadelta(DenseOptimizer):
     """Adadelta: steps scaled by the ratio of two running root mean squares.
 
     Args:
@@ -69,6 +69,23 @@ class Adadelta(PerParameterOptimizer):
         state["step"] = new_step()
         state["square_avg"] = ops.zeros_like(p)
         state["acc_delta"] = ops.zeros_like(p)
+
+    def _state_keys(self, group):
+        return ("square_avg", "acc_delta"), ("step",)
+
+    def _run(self, group, params, grads, square_avgs, acc_deltas, steps):
+        ops._adadelta_step_(
+            params,
+            grads,
+            square_avgs,
+            acc_deltas,
+            steps,
+            to_scalar(group["lr"]),
+            group["rho"],
+            group["eps"],
+            group["weight_decay"],
+            group["maximize"],
+        )
 
     def _update(self, p, grad, state, group):
         lr, rho, eps = group["lr"], group["rho"], group["eps"]

@@ -14,11 +14,11 @@ from ._common import (
     tensor_steps,
     to_scalar,
 )
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 from .adam import _check_eps
 
 
-class Adagrad(PerParameterOptimizer):
+class Adagrad(DenseOptimizer):
     """Adagrad: steps divided by the root of the sum of all squared gradients.
 
     Args:
@@ -31,7 +31,7 @@ class Adagrad(PerParameterOptimizer):
         foreach, maximize, differentiable, fused: as in `Adam`.
     """
 
-    _sparse = True
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -87,6 +87,23 @@ class Adagrad(PerParameterOptimizer):
         state["sum"] = ops.full_like(p, complex(start, start) if p.is_complex() else start)
         if p.requires_grad:
             state["sum"] = state["sum"].detach()
+
+    def _state_keys(self, group):
+        return ("sum",), ("step",)
+
+    def _run(self, group, params, grads, sums, steps):
+        ops._adagrad_step_(
+            params,
+            grads,
+            sums,
+            steps,
+            to_scalar(group["lr"]),
+            group["lr_decay"],
+            group["eps"],
+            group["weight_decay"],
+            group["maximize"],
+            bool(group["fused"]),
+        )
 
     def _update(self, p, grad, state, group):
         lr = group["lr"]

@@ -1,34 +1,31 @@
 """Adam and its AMSGrad and decoupled-weight-decay forms.
 
-Dense CPU float parameters are updated by one C++ call per group; the others (complex, half,
-differentiable) by `_single_tensor_adam`, whose order of operations the kernel keeps.
+`_single_tensor_adam` is the step with operators, whose order the kernel keeps.
 """
 
 from __future__ import annotations
 
-from flambeau._C import Tensor, float32, ops
-from flambeau.autograd import enable_grad
+from flambeau._C import Tensor, ops
 
 from ._common import (
     as_real,
     check_betas,
-    check_capturable,
-    check_dense,
     check_fused,
     check_lr,
     check_non_negative,
-    kernel_takes,
     new_step,
-    run_closure,
     setdefaults,
     sqrt,
     tensor_steps,
     to_scalar,
 )
-from .optimizer import Optimizer, _use_grad_for_differentiable
+from ._dense import DenseOptimizer
+
+_KEYS = ("exp_avg", "exp_avg_sq"), ("step",)
+_KEYS_AMSGRAD = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq"), ("step",)
 
 
-class Adam(Optimizer):
+class Adam(DenseOptimizer):
     """Adam: steps scaled by running means of the gradient and of its square.
 
     Args:
@@ -105,52 +102,54 @@ class Adam(Optimizer):
         )
         tensor_steps(self)
 
-    @_use_grad_for_differentiable
-    def step(self, closure=None):
-        """Updates every parameter that has a gradient.
+    _sparse_hint = ", please consider SparseAdam instead"
 
-        Args:
-            closure: re-evaluates the model and returns the loss; its value is returned.
-        """
-        loss = run_closure(closure, enable_grad)
-        for group in self.param_groups:
-            if not group["differentiable"] and isinstance(group["lr"], Tensor):
-                group = {**group, "lr": to_scalar(group["lr"])}
-            self._step_group(group)
-        return loss
+    def _check_group(self, group):
+        super()._check_group(group)
+        if group["foreach"] and isinstance(group["lr"], Tensor) and not group["capturable"]:
+            raise RuntimeError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
 
-    def _step_group(self, group):
-        use_kernel = not (
-            group["differentiable"]
-            or isinstance(group["betas"][0], Tensor)
+    def _uses_operators(self, group):
+        return (
+            isinstance(group["betas"][0], Tensor)
             or isinstance(group["weight_decay"], Tensor)
+            or super()._uses_operators(group)
         )
-        amsgrad, capturable = group["amsgrad"], group["capturable"]
-        params, grads, exp_avgs, exp_avg_sqs, max_sqs, steps = [], [], [], [], [], []
-        for p in group["params"]:
-            grad = p.grad
-            if grad is None:
-                continue
-            state = self.state[p]
-            if not state:
-                check_dense("Adam", grad, ", please consider SparseAdam instead")
-                _init_state(state, p, amsgrad)
-            if capturable:
-                check_capturable(p)
-            step = state["step"]
-            if not (use_kernel and step.dtype is float32 and kernel_takes(p, grad)):
-                check_dense("Adam", grad, ", please consider SparseAdam instead")
-                _single_tensor_adam(p, grad, state, group)
-                continue
-            params.append(p)
-            grads.append(grad)
-            exp_avgs.append(state["exp_avg"])
-            exp_avg_sqs.append(state["exp_avg_sq"])
-            steps.append(step)
-            if amsgrad:
-                max_sqs.append(state["max_exp_avg_sq"])
-        if params:
-            _run_kernel(params, grads, exp_avgs, exp_avg_sqs, max_sqs, steps, group)
+
+    def _state_keys(self, group):
+        return _KEYS_AMSGRAD if group["amsgrad"] else _KEYS
+
+    def _init_state(self, state, p, grad, group):
+        state["step"] = new_step()
+        state["exp_avg"] = ops.zeros_like(p)
+        state["exp_avg_sq"] = ops.zeros_like(p)
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = ops.zeros_like(p)
+
+    def _run(self, group, params, grads, exp_avgs, exp_avg_sqs, *rest):
+        *max_exp_avg_sqs, steps = rest
+        beta1, beta2 = group["betas"]
+        ops._adam_step_(
+            params,
+            grads,
+            exp_avgs,
+            exp_avg_sqs,
+            max_exp_avg_sqs[0] if max_exp_avg_sqs else [],
+            steps,
+            to_scalar(group["lr"]),
+            beta1,
+            beta2,
+            group["eps"],
+            group["weight_decay"],
+            group["decoupled_weight_decay"],
+            group["maximize"],
+            bool(group["fused"]),
+        )
+
+    def _update(self, p, grad, state, group):
+        _single_tensor_adam(p, grad, state, group)
 
 
 class AdamW(Adam):
@@ -215,42 +214,14 @@ def _check_tensor_options(lr, betas, foreach, capturable):
             raise ValueError(f"Tensor {name} must be 1-element")
 
 
-def _init_state(state, p, amsgrad):
-    state["step"] = new_step()
-    state["exp_avg"] = ops.zeros_like(p)
-    state["exp_avg_sq"] = ops.zeros_like(p)
-    if amsgrad:
-        state["max_exp_avg_sq"] = ops.zeros_like(p)
-
-
-def _run_kernel(params, grads, exp_avgs, exp_avg_sqs, max_sqs, steps, group):
-    beta1, beta2 = group["betas"]
-    ops._adam_step_(
-        params,
-        grads,
-        exp_avgs,
-        exp_avg_sqs,
-        max_sqs,
-        steps,
-        group["lr"],
-        beta1,
-        beta2,
-        group["eps"],
-        group["weight_decay"],
-        group["decoupled_weight_decay"],
-        group["amsgrad"],
-        group["maximize"],
-    )
-
-
 def _single_tensor_adam(p, grad, state, group):
     """The Adam step with tensor operators."""
     lr, (beta1, beta2) = group["lr"], group["betas"]
     weight_decay, differentiable = group["weight_decay"], group["differentiable"]
+    if not differentiable:
+        lr = to_scalar(lr)
     step_t = state["step"]
     step_t += 1
-    if group["maximize"]:
-        grad = -grad
     if isinstance(weight_decay, Tensor) or weight_decay != 0:
         if group["decoupled_weight_decay"]:
             p.mul_(1 - lr * weight_decay)
@@ -286,8 +257,8 @@ def _apply_differentiable(p, exp_avg, exp_avg_sq, max_sq, step_t, group):
     minus_step_size = -(group["lr"] / (1 - beta1**step))
     correction = sqrt(1 - beta2**step)
     if max_sq is not None:
-        # The clone keeps the saved value of maximum apart from the in-place copy.
-        max_sq.copy_(ops.maximum(max_sq.clone(), exp_avg_sq))
+        # The clones keep the saved values of maximum apart from what changes in place.
+        max_sq.copy_(ops.maximum(max_sq.clone(), exp_avg_sq.clone()))
         exp_avg_sq = max_sq
     denom = exp_avg_sq.sqrt() / (correction * minus_step_size) + group["eps"] / minus_step_size
     p.addcdiv_(exp_avg.clone(), denom)

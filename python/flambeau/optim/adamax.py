@@ -14,11 +14,11 @@ from ._common import (
     tensor_steps,
     to_scalar,
 )
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 from .adam import _check_eps
 
 
-class Adamax(PerParameterOptimizer):
+class Adamax(DenseOptimizer):
     """Adamax: the denominator is a decaying maximum of the gradient's magnitude.
 
     Args:
@@ -69,6 +69,25 @@ class Adamax(PerParameterOptimizer):
         state["step"] = new_step()
         state["exp_avg"] = ops.zeros_like(p)
         state["exp_inf"] = ops.zeros_like(p)
+
+    def _state_keys(self, group):
+        return ("exp_avg", "exp_inf"), ("step",)
+
+    def _run(self, group, params, grads, exp_avgs, exp_infs, steps):
+        beta1, beta2 = group["betas"]
+        ops._adamax_step_(
+            params,
+            grads,
+            exp_avgs,
+            exp_infs,
+            steps,
+            to_scalar(group["lr"]),
+            beta1,
+            beta2,
+            group["eps"],
+            group["weight_decay"],
+            group["maximize"],
+        )
 
     def _update(self, p, grad, state, group):
         beta1, beta2 = group["betas"]

@@ -14,10 +14,10 @@ from ._common import (
     tensor_steps,
     to_scalar,
 )
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 
 
-class ASGD(PerParameterOptimizer):
+class ASGD(DenseOptimizer):
     """Stochastic gradient descent that also keeps an average of the parameters (`state["ax"]`).
 
     Args:
@@ -64,6 +64,8 @@ class ASGD(PerParameterOptimizer):
         setdefaults(self, {"foreach": None, **defaults})
         tensor_steps(self, ("step", "eta", "mu"))
 
+    _capturable_names = "params, mus, etas, and state_steps"
+
     def _init_state(self, state, p, grad, group):
         lr = group["lr"]
         state["step"] = new_step()
@@ -73,6 +75,25 @@ class ASGD(PerParameterOptimizer):
             state["eta"] = ops.full((), float(lr), dtype=scalar_dtype())
         state["mu"] = ops.ones((), dtype=scalar_dtype())
         state["ax"] = ops.zeros_like(p)
+
+    def _state_keys(self, group):
+        return ("ax",), ("step", "eta", "mu")
+
+    def _run(self, group, params, grads, axs, steps, etas, mus):
+        ops._asgd_step_(
+            params,
+            grads,
+            axs,
+            steps,
+            etas,
+            mus,
+            to_scalar(group["lr"]),
+            group["lambd"],
+            group["alpha"],
+            group["t0"],
+            group["weight_decay"],
+            group["maximize"],
+        )
 
     def _update(self, p, grad, state, group):
         lambd = group["lambd"]

@@ -15,11 +15,11 @@ from ._common import (
     tensor_steps,
     to_scalar,
 )
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 from .adam import _check_eps
 
 
-class NAdam(PerParameterOptimizer):
+class NAdam(DenseOptimizer):
     """NAdam: Adam whose momentum looks one step ahead.
 
     Args:
@@ -69,11 +69,35 @@ class NAdam(PerParameterOptimizer):
         setdefaults(self, {"foreach": None, "decoupled_weight_decay": False, **defaults})
         tensor_steps(self, ("step", "mu_product"))
 
+    _capturable_names = "params, mu_products and state_steps"
+
     def _init_state(self, state, p, grad, group):
         state["step"] = new_step()
         state["mu_product"] = ops.ones((), dtype=scalar_dtype())
         state["exp_avg"] = ops.zeros_like(p)
         state["exp_avg_sq"] = ops.zeros_like(p)
+
+    def _state_keys(self, group):
+        return ("exp_avg", "exp_avg_sq"), ("step", "mu_product")
+
+    def _run(self, group, params, grads, exp_avgs, exp_avg_sqs, steps, mu_products):
+        beta1, beta2 = group["betas"]
+        ops._nadam_step_(
+            params,
+            grads,
+            exp_avgs,
+            exp_avg_sqs,
+            steps,
+            mu_products,
+            to_scalar(group["lr"]),
+            beta1,
+            beta2,
+            group["eps"],
+            group["weight_decay"],
+            group["momentum_decay"],
+            group["decoupled_weight_decay"],
+            group["maximize"],
+        )
 
     def _update(self, p, grad, state, group):
         lr, (beta1, beta2) = group["lr"], group["betas"]

@@ -9,13 +9,17 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
 from copy import deepcopy
 from itertools import chain
+from typing import Any
 
 from flambeau._C import Tensor, _set_grad_enabled, is_grad_enabled
 from flambeau.utils.hooks import RemovableHandle
 
 from ._common import process_state_value
+
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 _global_optimizer_pre_hooks: OrderedDict = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict = OrderedDict()
@@ -83,6 +87,9 @@ class Optimizer:
     tensor([-0.5000, -0.5000])
     """
 
+    # A parameter that stands twice in a group is updated twice, one after the other.
+    _has_duplicates = False
+
     def __init__(self, params, defaults):
         self.defaults = defaults
         self._reset_hooks()
@@ -126,6 +133,10 @@ class Optimizer:
         self._reset_hooks()
         self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
+        self._has_duplicates = any(
+            len(group["params"]) != len({id(p) for p in group["params"]})
+            for group in self.param_groups
+        )
 
     def __repr__(self):
         lines = [f"{type(self).__name__} ("]
@@ -233,11 +244,13 @@ class Optimizer:
         for pre_hook in list(self._optimizer_state_dict_pre_hooks.values()):
             pre_hook(self)
         numbers: dict[int, int] = {}
-        groups = []
+        groups, start = [], 0
         for group in self.param_groups:
             packed = {key: value for key, value in group.items() if key != "params"}
-            for p in group["params"]:
-                numbers.setdefault(id(p), len(numbers))
+            # a parameter that stands twice has the number of its last place
+            for i, p in enumerate(group["params"], start):
+                numbers[id(p)] = i
+            start += len(group["params"])
             packed["params"] = [numbers[id(p)] for p in group["params"]]
             groups.append(packed)
         state = {
@@ -345,6 +358,7 @@ class Optimizer:
     def _check_disjoint(self, param_group):
         own = {id(p) for p in param_group["params"]}
         if len(param_group["params"]) != len(own):
+            self._has_duplicates = True
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will cause an error",

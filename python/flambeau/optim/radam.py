@@ -15,11 +15,11 @@ from ._common import (
     tensor_steps,
     to_scalar,
 )
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 from .adam import _check_eps
 
 
-class RAdam(PerParameterOptimizer):
+class RAdam(DenseOptimizer):
     """RAdam: uses the second moment only once enough steps make its variance tractable.
 
     Args:
@@ -69,6 +69,26 @@ class RAdam(PerParameterOptimizer):
         state["step"] = new_step()
         state["exp_avg"] = ops.zeros_like(p)
         state["exp_avg_sq"] = ops.zeros_like(p)
+
+    def _state_keys(self, group):
+        return ("exp_avg", "exp_avg_sq"), ("step",)
+
+    def _run(self, group, params, grads, exp_avgs, exp_avg_sqs, steps):
+        beta1, beta2 = group["betas"]
+        ops._radam_step_(
+            params,
+            grads,
+            exp_avgs,
+            exp_avg_sqs,
+            steps,
+            to_scalar(group["lr"]),
+            beta1,
+            beta2,
+            group["eps"],
+            group["weight_decay"],
+            group["decoupled_weight_decay"],
+            group["maximize"],
+        )
 
     def _update(self, p, grad, state, group):
         lr, (beta1, beta2) = group["lr"], group["betas"]

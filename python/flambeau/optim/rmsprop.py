@@ -13,11 +13,11 @@ from ._common import (
     tensor_steps,
     to_scalar,
 )
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 from .adam import _check_eps
 
 
-class RMSprop(PerParameterOptimizer):
+class RMSprop(DenseOptimizer):
     """RMSprop: steps divided by a running root mean square of the gradient.
 
     Args:
@@ -78,6 +78,31 @@ class RMSprop(PerParameterOptimizer):
         if group["centered"]:
             state["grad_avg"] = ops.zeros_like(p)
 
+    def _state_keys(self, group):
+        keys = ["square_avg"]
+        if group["centered"]:
+            keys.append("grad_avg")
+        if group["momentum"] > 0:
+            keys.append("momentum_buffer")
+        return tuple(keys), ("step",)
+
+    def _run(self, group, params, grads, square_avgs, *rest):
+        *means, steps = rest
+        ops._rmsprop_step_(
+            params,
+            grads,
+            square_avgs,
+            means[0] if group["centered"] else [],
+            means[-1] if group["momentum"] > 0 else [],
+            steps,
+            to_scalar(group["lr"]),
+            group["alpha"],
+            group["eps"],
+            group["weight_decay"],
+            group["momentum"],
+            group["maximize"],
+        )
+
     def _update(self, p, grad, state, group):
         lr, alpha = group["lr"], group["alpha"]
         state["step"] += 1
@@ -89,7 +114,8 @@ class RMSprop(PerParameterOptimizer):
         square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
             grad_avg.lerp_(grad, 1 - alpha)
-            avg = square_avg.addcmul(grad_avg, grad_avg, value=-1).sqrt()
+            mean = grad_avg.clone() if group["differentiable"] else grad_avg
+            avg = square_avg.addcmul(mean, mean, value=-1).sqrt()
         else:
             avg = square_avg.sqrt()
         avg = avg.add(group["eps"])
@@ -97,7 +123,7 @@ class RMSprop(PerParameterOptimizer):
         if group["momentum"] > 0:
             buffer.mul_(group["momentum"]).addcdiv_(grad, avg)
             if keep_lr:
-                p.sub_(buffer * lr)
+                p.sub_(buffer.clone() * lr)
             else:
                 p.add_(buffer, alpha=-to_scalar(lr))
         elif keep_lr:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from flambeau._C import ops
 
 from ._common import as_real, check_lr, new_step, setdefaults, tensor_steps, to_scalar
-from ._per_parameter import PerParameterOptimizer
+from ._dense import DenseOptimizer
 
 
-class Rprop(PerParameterOptimizer):
+class Rprop(DenseOptimizer):
     """Resilient backpropagation: a step size per element, grown or shrunk by sign changes.
 
     Args:
@@ -56,6 +56,24 @@ class Rprop(PerParameterOptimizer):
         state["step"] = new_step()
         state["prev"] = ops.zeros_like(p)
         state["step_size"] = ops.full_like(grad, complex(lr, lr) if p.is_complex() else lr)
+
+    def _state_keys(self, group):
+        return ("prev", "step_size"), ("step",)
+
+    def _run(self, group, params, grads, prevs, step_sizes, steps):
+        (eta_minus, eta_plus), (smallest, largest) = group["etas"], group["step_sizes"]
+        ops._rprop_step_(
+            params,
+            grads,
+            prevs,
+            step_sizes,
+            steps,
+            eta_minus,
+            eta_plus,
+            smallest,
+            largest,
+            group["maximize"],
+        )
 
     def _update(self, p, grad, state, group):
         (eta_minus, eta_plus), (smallest, largest) = group["etas"], group["step_sizes"]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from flambeau._C import Tensor, ops
-from flambeau.autograd import enable_grad
+from flambeau._C import Tensor, _optimizer_lists, ops
 
 from ._common import (
     check_fused,
     check_lr,
     check_non_negative,
-    kernel_takes,
-    run_closure,
     setdefaults,
     to_scalar,
 )
-from .optimizer import Optimizer, _use_grad_for_differentiable
+from ._dense import DenseOptimizer
 
 
-class SGD(Optimizer):
+class SGD(DenseOptimizer):
     """Stochastic gradient descent, optionally with (Nesterov) momentum.
 
     Args:
@@ -85,78 +82,54 @@ class SGD(Optimizer):
             },
         )
 
-    @_use_grad_for_differentiable
-    def step(self, closure=None):
-        """Updates every parameter that has a gradient.
+    _takes_sparse = True
+    _foreach_differentiates = True
+    _first_step_makes_state = True
 
-        Args:
-            closure: re-evaluates the model and returns the loss; its value is returned.
-        """
-        loss = run_closure(closure, enable_grad)
-        for group in self.param_groups:
-            if not group["differentiable"] and isinstance(group["lr"], Tensor):
-                group = {**group, "lr": to_scalar(group["lr"])}
-            self._step_group(group)
-        return loss
+    def _uses_operators(self, group):
+        return isinstance(group["weight_decay"], Tensor) or super()._uses_operators(group)
 
-    def _step_group(self, group):
-        use_kernel = not group["differentiable"] and not isinstance(group["weight_decay"], Tensor)
-        momentum = group["momentum"]
-        params, grads, buffers = [], [], []
-        new_params, new_grads = [], []
-        for p in group["params"]:
-            grad = p.grad
-            if grad is None:
-                continue
-            if not (use_kernel and kernel_takes(p, grad)):
-                self._update(p, grad, group)
-                continue
-            if momentum != 0:
-                buffer = self.state[p].get("momentum_buffer")
-                if buffer is None:
-                    new_params.append(p)
-                    new_grads.append(grad)
-                    continue
-                buffers.append(buffer)
-            params.append(p)
-            grads.append(grad)
-        if params:
-            _run_kernel(params, grads, buffers, group, first_step=False)
-        if new_params:
-            buffers = [ops.empty_like(grad) for grad in new_grads]
-            _run_kernel(new_params, new_grads, buffers, group, first_step=True)
-            for p, buffer in zip(new_params, buffers):
-                self.state[p]["momentum_buffer"] = buffer
+    def _state_keys(self, group):
+        return (("momentum_buffer",) if group["momentum"] != 0 else ()), ()
 
-    def _update(self, p, grad, group):
-        momentum = group["momentum"]
-        state = self.state[p] if momentum != 0 else {}
+    def _run(self, group, params, grads, buffers=(), first_step=False):
+        ops._sgd_step_(
+            params,
+            grads,
+            buffers,
+            to_scalar(group["lr"]),
+            group["momentum"],
+            group["dampening"],
+            group["weight_decay"],
+            group["nesterov"],
+            group["maximize"],
+            first_step,
+            bool(group["fused"]),
+        )
+
+    def _first_step(self, params, group):
+        """The step that sets the momentum buffers; returns what it leaves to the operators."""
+        (params, grads), _, others = _optimizer_lists(params, self.state, (), ())
+        buffers = [ops.empty_like(grad) for grad in grads]
+        self._run(group, params, grads, buffers, first_step=True)
+        for p, buffer in zip(params, buffers):
+            self.state[p]["momentum_buffer"] = buffer
+        return others
+
+    def _update_one(self, p, group):
+        grad = -p.grad if group["maximize"] else p.grad
+        state = self.state[p] if group["momentum"] != 0 else {}
         buffer = _single_tensor_sgd(p, grad, state.get("momentum_buffer"), group)
         if buffer is not None:
             state["momentum_buffer"] = buffer
 
 
-def _run_kernel(params, grads, buffers, group, first_step):
-    ops._sgd_step_(
-        params,
-        grads,
-        buffers,
-        group["lr"],
-        group["momentum"],
-        group["dampening"],
-        group["weight_decay"],
-        group["nesterov"],
-        group["maximize"],
-        first_step,
-    )
-
-
 def _single_tensor_sgd(p, grad, buffer, group):
     """The same step with tensor operators; returns the momentum buffer."""
     lr, momentum = group["lr"], group["momentum"]
+    if not group["differentiable"]:
+        lr = to_scalar(lr)
     weight_decay = group["weight_decay"]
-    if group["maximize"]:
-        grad = -grad
     if isinstance(weight_decay, Tensor):
         grad = grad + p.clone() * weight_decay
     elif weight_decay != 0:

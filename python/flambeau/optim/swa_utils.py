@@ -103,7 +103,7 @@ class AveragedModel:
         model: the module to average; it is copied.
         device: where the copy goes.
         avg_fn: `avg_fn(average, parameter, num_averaged)` returns the new average.
-        multi_avg_fn: the same in place, for lists of tensors.
+        multi_avg_fn: the same in place, for lists of tensors of one device and dtype.
         use_buffers: average the buffers too, instead of copying them.
 
     Its forward pass is that of the averaged copy, `self.module`.
@@ -160,12 +160,22 @@ class AveragedModel:
 
     def _average(self, averages, currents):
         if self.multi_avg_fn is not None:
-            self.multi_avg_fn(averages, currents, self.n_averaged)
+            alike: dict = {}
+            for average, current in zip(averages, currents):
+                lists = alike.setdefault((average.device, average.dtype), ([], []))
+                lists[0].append(average)
+                lists[1].append(current)
+            for (device, _), lists in alike.items():
+                self.multi_avg_fn(*lists, self.n_averaged.to(device))
             return
         avg_fn = self.avg_fn or get_swa_avg_fn()
         for average, current in zip(averages, currents):
             count = self.n_averaged.to(average.device)
             average.copy_(avg_fn(average, current, count))
+
+
+def _is_batch_norm(module):
+    return any(c.__name__ == "_BatchNorm" for c in type(module).__mro__)
 
 
 @no_grad()
@@ -177,7 +187,7 @@ def update_bn(loader, model, device=None):
         model: a module; it is left in the mode it was in.
         device: where inputs are sent.
     """
-    norms = {m: m.momentum for m in model.modules() if hasattr(m, "num_batches_tracked")}
+    norms = {m: m.momentum for m in model.modules() if _is_batch_norm(m)}
     if not norms:
         return
     for norm in norms:

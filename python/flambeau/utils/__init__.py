@@ -1,11 +1,11 @@
-"""Helpers beside the tensor library: data loading, pytrees and hook handles.
+"""Helpers beside the tensor library: data loading, checkpoints, pytrees and hook handles.
 
 The modules load on first use, so that `import flambeau` does not pay for them.
 """
 
 import importlib
 
-_LAZY_MODULES = {"_pytree", "data", "hooks"}
+_LAZY_MODULES = {"_pytree", "checkpoint", "data", "hooks"}
 
 
 def __getattr__(name):

@@ -148,7 +148,16 @@ class LRScheduler:
                 values = closed_form()
         finally:
             self._get_lr_called_within_step = False
-        for group, lr in zip(self.optimizer.param_groups, values):
+        self._set_lrs(values)
+
+    def _set_lrs(self, values):
+        groups = self.optimizer.param_groups
+        if len(values) != len(groups):
+            raise ValueError(
+                f"{type(self).__name__} has rates for {len(values)} parameter groups, but the "
+                f"optimizer has {len(groups)}; make the scheduler after the last add_param_group"
+            )
+        for group, lr in zip(groups, values):
             set_param_group_value(group, "lr", lr)
         self._last_lr = param_group_values(self.optimizer, "lr")
 

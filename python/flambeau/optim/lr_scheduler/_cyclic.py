@@ -8,7 +8,6 @@ from functools import partial
 from ._base import (
     LRScheduler,
     check_optimizer,
-    param_group_values,
     per_group,
     set_param_group_value,
 )
@@ -48,13 +47,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch=None):
         """Moves on by one epoch, or to `epoch`, which may be a fraction."""
-        if epoch is None and (self._is_initial or self.last_epoch < 0):
-            epoch = self.last_epoch + 1
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
         if epoch is None:
             epoch = self.last_epoch + 1
             self.T_cur += 1
             if self.T_cur >= self.T_i:
-                self.T_cur -= self.T_i
+                self.T_cur %= self.T_i
                 self.T_i *= self.T_mult
         else:
             self._go_to(epoch)
@@ -64,9 +63,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             values = self.get_lr()
         finally:
             self._get_lr_called_within_step = False
-        for group, lr in zip(self.optimizer.param_groups, values):
-            set_param_group_value(group, "lr", lr)
-        self._last_lr = param_group_values(self.optimizer, "lr")
+        self._set_lrs(values)
 
     def _update_lr(self, epoch=None):
         self.step(epoch)

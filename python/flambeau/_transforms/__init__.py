@@ -1,0 +1,1 @@
+"""Function transforms: levels, their interpreter, and the rules of operators."""
