@@ -14,13 +14,12 @@ namespace flambeau {
   }
 FLAMBEAU_DECLARE(baseline)
 FLAMBEAU_DECLARE(avx2)
-FLAMBEAU_DECLARE(avx512)
 #undef FLAMBEAU_DECLARE
 
 const FftFns& fft_fns(DType real) {
   static const FftFns* const tables[3] = {FLAMBEAU_TABLE_BASELINE(fft_table, 0),
                                           FLAMBEAU_TABLE_AVX2(fft_table, 0),
-                                          FLAMBEAU_TABLE_AVX512(fft_table, 0)};
+                                          FLAMBEAU_TABLE_AVX2(fft_table, 0)};
   return tables[chosen_target()][real == DType::Float64];
 }
 

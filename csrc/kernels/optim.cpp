@@ -14,9 +14,6 @@ extern const OptimLoops optim_loops[];
 namespace avx2 {
 extern const OptimLoops optim_loops[];
 }
-namespace avx512 {
-extern const OptimLoops optim_loops[];
-}
 
 namespace kernels {
 namespace {
@@ -24,7 +21,7 @@ namespace {
 const OptimLoops& loops() {
   static const OptimLoops* const tables[3] = {FLAMBEAU_TABLE_BASELINE(optim_loops, 0),
                                               FLAMBEAU_TABLE_AVX2(optim_loops, 0),
-                                              FLAMBEAU_TABLE_AVX512(optim_loops, 0)};
+                                              FLAMBEAU_TABLE_AVX2(optim_loops, 0)};
   return *tables[chosen_target()];
 }
 

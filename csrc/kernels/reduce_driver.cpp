@@ -18,13 +18,12 @@ namespace flambeau {
   }
 FLAMBEAU_DECLARE(baseline)
 FLAMBEAU_DECLARE(avx2)
-FLAMBEAU_DECLARE(avx512)
 #undef FLAMBEAU_DECLARE
 
 const ReduceFns& reduce_fns(ReduceOp op, DType dtype) {
-#define FLAMBEAU_TABLES(name)                                                                      \
-  {                                                                                                \
-    FLAMBEAU_TABLE_BASELINE(name, 0), FLAMBEAU_TABLE_AVX2(name, 0), FLAMBEAU_TABLE_AVX512(name, 0) \
+#define FLAMBEAU_TABLES(name)                                                                    \
+  {                                                                                              \
+    FLAMBEAU_TABLE_BASELINE(name, 0), FLAMBEAU_TABLE_AVX2(name, 0), FLAMBEAU_TABLE_AVX2(name, 0) \
   }
   static const ReduceFns* const tables[kNumReduceOps][3] = {
       // in the order of ReduceOp
@@ -41,7 +40,7 @@ const ReduceFns& reduce_fns(ReduceOp op, DType dtype) {
 const ArgFns& arg_fns(bool largest, DType dtype) {
   static const ArgFns(*const tables[3])[kNumDTypes] = {FLAMBEAU_TABLE_BASELINE(arg_table, 0),
                                                        FLAMBEAU_TABLE_AVX2(arg_table, 0),
-                                                       FLAMBEAU_TABLE_AVX512(arg_table, 0)};
+                                                       FLAMBEAU_TABLE_AVX2(arg_table, 0)};
   const ArgFns& fns = tables[chosen_target()][int(largest)][int(dtype)];
   check<NotImplementedError>(fns.rows, "this reduction is not implemented for ", dtype);
   return fns;

@@ -18,21 +18,20 @@ namespace flambeau {
   }
 FLAMBEAU_DECLARE(baseline)
 FLAMBEAU_DECLARE(avx2)
-FLAMBEAU_DECLARE(avx512)
 #undef FLAMBEAU_DECLARE
 
 template <>
 const ResampleFns<float>& resample_fns() {
   static const ResampleFns<float>* const tables[3] = {FLAMBEAU_TABLE_BASELINE(resample_float, 0),
                                                       FLAMBEAU_TABLE_AVX2(resample_float, 0),
-                                                      FLAMBEAU_TABLE_AVX512(resample_float, 0)};
+                                                      FLAMBEAU_TABLE_AVX2(resample_float, 0)};
   return *tables[chosen_target()];
 }
 template <>
 const ResampleFns<double>& resample_fns() {
   static const ResampleFns<double>* const tables[3] = {FLAMBEAU_TABLE_BASELINE(resample_double, 0),
                                                        FLAMBEAU_TABLE_AVX2(resample_double, 0),
-                                                       FLAMBEAU_TABLE_AVX512(resample_double, 0)};
+                                                       FLAMBEAU_TABLE_AVX2(resample_double, 0)};
   return *tables[chosen_target()];
 }
 

@@ -7,6 +7,8 @@
 #else
 #define FLAMBEAU_TABLE_AVX2(table, row) nullptr
 #endif
+// Loops that wait for memory are not built for AVX-512 (CMakeLists.txt): their tables name AVX2
+// twice.
 #if FLAMBEAU_HAVE_AVX512
 #define FLAMBEAU_TABLE_AVX512(table, row) &avx512::table[row]
 #else
