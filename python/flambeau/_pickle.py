@@ -90,8 +90,26 @@ def _finish(kind, t, requires_grad: bool, state):
     return t
 
 
+def with_memory(t):
+    """The tensor to save for ``t``: itself, or the value of a dual number of `forward_ad`.
+
+    Raises:
+        NotImplementedError: ``t`` is a tensor of another function transform, which has no memory.
+    """
+    if not _C._transform_level(t):
+        return t
+    level, _, _, value, *_ = _C._transform_of(t)
+    if level.open:
+        return with_memory(value)
+    raise NotImplementedError(
+        "Cannot access storage of a tensor of a function transform (vmap, grad, jvp): it stands "
+        "for other tensors. Return it from the transformed function, and save the result."
+    )
+
+
 def _reduce_tensor(t, protocol: int):
     """`Tensor.__reduce_ex__`. A non-leaf pickles as a leaf with the same values."""
+    t = with_memory(t)
     state = dict(getattr(t, "__dict__", None) or {})
     kind = None if type(t) is _C.Tensor else type(t)
     sizes, strides, requires_grad = tuple(t.shape), tuple(t.stride()), t.requires_grad
@@ -112,6 +130,8 @@ def _deepcopy_tensor(t, memo: dict):
     """
     if id(t) in memo:
         return memo[id(t)]
+    if _C._transform_level(t):  # it has no memory: another one of the level
+        return memo.setdefault(id(t), t.clone())
     if not t.is_leaf:
         raise RuntimeError(
             "deepcopy: Only Tensors created explicitly by the user (graph leaves) support the "

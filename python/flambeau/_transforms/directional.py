@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from flambeau import _C
 from flambeau._C import Tensor, ops
 from flambeau.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from .forward import DualLevel
-from .interpreter import stripped
+from .interpreter import leave_inference_mode, stripped
 
 
 def unwrapped(level, tree):
@@ -53,7 +54,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     for p, t in zip(flat, flat_tangents):
         check_tangent("jvp(f, primals, tangents)", p, t)
     with DualLevel() as level:
-        duals = [level.wrap(p, t) for p, t in zip(flat, flat_tangents)]
+        duals = [level.wrap(_normal(p), _normal(t)) for p, t in zip(flat, flat_tangents)]
         output, aux = split_aux(func(*tree_unflatten(duals, spec)), has_aux, "jvp")
         outputs, out_spec = tree_flatten(output)
         derivatives = []
@@ -77,6 +78,11 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return (result, derivative, aux) if has_aux else (result, derivative)
 
 
+def _normal(t):
+    """``t``, or a copy where it was made in inference mode: derivatives keep their arguments."""
+    return t.clone() if t.is_inference() else t
+
+
 def check_tangent(name, p, t):
     if not isinstance(p, Tensor) or not isinstance(t, Tensor):
         raise RuntimeError(
@@ -87,15 +93,23 @@ def check_tangent(name, p, t):
             f"{name}: Expected primal and tangent to have the same shape, got primal of shape "
             f"{tuple(p.shape)} and tangent of shape {tuple(t.shape)}"
         )
+    for what, x in (("primal", p), ("tangent", t)):
+        if not (x.is_floating_point() or x.is_complex()):
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
 
 
 def basis_of(tensors):
     """For each tensor, all unit vectors of all tensors together, with its shape."""
-    sizes = [t.numel() for t in tensors]
-    total, out, at = sum(sizes), [], 0
-    for t, n in zip(tensors, sizes):
-        rows = ops.zeros((total, n), dtype=t.dtype, device=t.device)
-        ops.fill_(ops.diagonal(rows, -at), 1)
-        out.append(ops.reshape(rows, (total, *t.shape)))
-        at += n
+    inference = leave_inference_mode()  # what is made in it cannot be differentiated
+    try:
+        sizes = [t.numel() for t in tensors]
+        total, out, at = sum(sizes), [], 0
+        for t, n in zip(tensors, sizes):
+            rows = ops.zeros((total, n), dtype=t.dtype, device=t.device)
+            ops.fill_(ops.diagonal(rows, -at), 1)
+            out.append(ops.reshape(rows, (total, *t.shape)))
+            at += n
+    finally:
+        if inference:
+            _C._set_inference_mode(True)
     return out

@@ -32,7 +32,6 @@ class DualLevel(Level):
 
     kind = DUAL
     device = None  # that of a tangent which is itself a transform's tensor
-    open = False  # whether other tensors may become ones of the level, by a change in place
 
     def label(self, dim):
         return f"GradTrackingTensor(lvl={self.depth}"

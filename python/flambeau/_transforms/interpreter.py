@@ -103,11 +103,20 @@ def operator(name):
 # ---- levels --------------------------------------------------------------------------------------
 
 
+def leave_inference_mode():
+    """Transforms record in inference mode, too. Whether it was on."""
+    on = _C.is_inference_mode_enabled()
+    if on:
+        _C._set_inference_mode(False)
+    return on
+
+
 class Level:
     """An open transform. Entered with `with`; tensors of it may outlive it."""
 
     kind: int
     depth = 0  # its number among the open levels, from 1
+    open = False  # whether other tensors may become ones of the level, by a change in place
 
     def __init__(self):
         self.id = next(_numbers)
@@ -120,15 +129,17 @@ class Level:
     def __enter__(self):
         # within an operator only the levels below the one that carries it out are open
         count = _set_transforms(0)
-        self.outside = _local.stack, count
+        self.outside = _local.stack, count, leave_inference_mode()
         _local.stack = [*_local.stack[:count], self]
         self.depth = count + 1
         _set_transforms(count + 1)
         return self
 
     def __exit__(self, *exc):
-        _local.stack, count = self.outside
+        _local.stack, count, inference = self.outside
         _set_transforms(count)
+        if inference:
+            _C._set_inference_mode(True)
         return False
 
     def reopened(self):
@@ -157,7 +168,7 @@ class _Reopened:
 
     def __enter__(self):
         count = _set_transforms(0)
-        self.outside = _local.stack, count
+        self.outside = _local.stack, count, leave_inference_mode()
         stack = _local.stack[:count]
         if self.level not in stack:
             stack = sorted([*stack, self.level], key=lambda level: level.id)
@@ -165,8 +176,10 @@ class _Reopened:
         _set_transforms(len(stack))
 
     def __exit__(self, *exc):
-        _local.stack, count = self.outside
+        _local.stack, count, inference = self.outside
         _set_transforms(count)
+        if inference:
+            _C._set_inference_mode(True)
 
 
 def _map(f, a):

@@ -206,6 +206,8 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args, **kwargs):
         """Runs forward and records the call for backward."""
+        if kwargs and cls.setup_context is Function.setup_context:
+            args, kwargs = _named_by_position(cls, args, kwargs)
         level = max(map(_C._transform_level, args), default=0)
         if level:
             from ._function_transforms import apply_transformed
@@ -241,6 +243,14 @@ class Function(metaclass=FunctionMeta):
         for key in ("to_save", "dirty_tensors", "non_differentiable"):
             ctx.__dict__.pop(key, None)
         return outputs if several else outputs[0]
+
+
+def _named_by_position(cls, args, kwargs):
+    """Arguments of a forward that takes ctx; gradients belong to arguments by position."""
+    import inspect  # here: it takes long to import
+
+    bound = inspect.signature(cls.forward).bind(None, *args, **kwargs)
+    return bound.args[1:], bound.kwargs
 
 
 def _by_position(cls, args, kwargs):

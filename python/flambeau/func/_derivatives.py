@@ -157,6 +157,16 @@ def vjp(func, *primals, has_aux=False):
                     f"outputs, got "
                     f"an output of type {type(y)}"
                 )
+            if not (y.is_floating_point() or y.is_complex()):
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                    f"Tensor with dtype {y.dtype}"
+                )
+        if not outputs:
+            raise RuntimeError(
+                "vjp(f, *primals): Expected f to be a function that has non-empty output (got "
+                "output = [])"
+            )
         result = unwrapped(level, output)
         aux = unwrapped(level, aux)
 
@@ -229,6 +239,15 @@ def _parted(t, tensors):
     return [ops.reshape(p, (*x.shape, *p.shape[1:])) for p, x in zip(ops.split(t, sizes), tensors)]
 
 
+def _check_real(name, flat, what):
+    for i, t in enumerate(flat):
+        if isinstance(t, Tensor) and t.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {i}"
+            )
+
+
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """A function that returns the Jacobian of ``func``, by one backward pass for each output
     element.
@@ -260,9 +279,11 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
                 raise ValueError(
                     f"jacrev: expected arguments that consist of Tensors, got {type(p)}"
                 )
+        _check_real("jacrev", tree_flatten(primals)[0], "inputs")
         found = vjp(partial, *primals, has_aux=has_aux)
         output, pull = found[:2]
         outputs, out_spec = tree_flatten(output)
+        _check_real("jacrev", outputs, "outputs")
         inputs, in_spec = tree_flatten(primals)
         if not outputs:
             raise RuntimeError("jacrev: Expected at least one Tensor as output")
@@ -303,6 +324,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 
         primals = tuple([args[n] for n in numbers])
         inputs, in_spec = tree_flatten(primals)
+        _check_real("jacfwd", inputs, "inputs")
         basis = tree_unflatten(basis_of(inputs), in_spec)
 
         def along(*tangents):
@@ -317,6 +339,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
             columns, aux = columns
             aux = tree_map(lambda t: t[0] if isinstance(t, Tensor) else t, aux)
         flat, out_spec = tree_flatten(columns)
+        _check_real("jacfwd", flat, "outputs")
         per_output = []
         for c in flat:
             parts = []

@@ -16,6 +16,7 @@ from collections import OrderedDict
 from typing import Any
 
 from flambeau import _C
+from flambeau._pickle import with_memory
 
 from ._archive import ALIGNMENT, ArchiveWriter
 from ._names import STORAGE_OF_DTYPE, dtype_name, to_torch
@@ -221,7 +222,7 @@ class _TensorPickler(_PurePickler):
 
     def reducer_override(self, obj):
         if isinstance(obj, _C.Tensor):
-            return self._tensor(obj)
+            return self._tensor(with_memory(obj))
         if isinstance(obj, _TorchGlobal):
             return obj.name
         if isinstance(obj, _C.dtype | _C.memory_format | _C.layout):
