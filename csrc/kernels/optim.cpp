@@ -31,7 +31,8 @@ constexpr size_t kGradients = 1;   // read, never written
 
 struct NamedList {
   const char* name;
-  const TensorList& list;  // empty: the rule goes without it
+  const TensorList& list;
+  bool optional = false;  // if empty, the rule goes without it
 };
 
 OptimKind kind_of(const char* op, size_t i, DType dtype, bool wide) {
@@ -63,8 +64,9 @@ class Step {
     check_column({"grads", grads});
     columns_.push_back(&grads);
     for (auto& s : states) {
-      if (!s.list.empty()) check_column(s);
-      columns_.push_back(s.list.empty() ? nullptr : &s.list);
+      const bool without = s.optional && s.list.empty();
+      if (!without) check_column(s);
+      columns_.push_back(without ? nullptr : &s.list);
     }
     columns_.resize(kMaxTensors);
     for (auto& c : counters) {
@@ -237,10 +239,11 @@ void _adam_step_(const TensorList& params, const TensorList& grads, const Tensor
                  const TensorList& exp_avg_sqs, const TensorList& max_exp_avg_sqs,
                  const TensorList& steps, double lr, double beta1, double beta2, double eps,
                  double weight_decay, bool decoupled, bool maximize, bool fused) {
-  Step step(
-      "_adam_step_", params, grads,
-      {{"exp_avgs", exp_avgs}, {"exp_avg_sqs", exp_avg_sqs}, {"max_exp_avg_sqs", max_exp_avg_sqs}},
-      {{"steps", steps}});
+  Step step("_adam_step_", params, grads,
+            {{"exp_avgs", exp_avgs},
+             {"exp_avg_sqs", exp_avg_sqs},
+             {"max_exp_avg_sqs", max_exp_avg_sqs, true}},
+            {{"steps", steps}});
   if (step.idle()) return;
   step.each(loops().adam, fused, by_step(steps, [=](double t) {
               return AdamNumbers{gradient(decoupled ? 0 : weight_decay, maximize),
@@ -258,7 +261,8 @@ void _adam_step_(const TensorList& params, const TensorList& grads, const Tensor
 void _sgd_step_(const TensorList& params, const TensorList& grads,
                 const TensorList& momentum_buffers, double lr, double momentum, double dampening,
                 double weight_decay, bool nesterov, bool maximize, bool first_step, bool fused) {
-  Step step("_sgd_step_", params, grads, {{"momentum_buffers", momentum_buffers}}, {});
+  Step step("_sgd_step_", params, grads, {{"momentum_buffers", momentum_buffers, momentum == 0}},
+            {});
   if (step.idle()) return;
   step.each(loops().sgd, fused, [&](size_t) {
     return SgdNumbers{
@@ -375,8 +379,8 @@ void _rmsprop_step_(const TensorList& params, const TensorList& grads,
                     double alpha, double eps, double weight_decay, double momentum, bool maximize) {
   Step step("_rmsprop_step_", params, grads,
             {{"square_avgs", square_avgs},
-             {"grad_avgs", grad_avgs},
-             {"momentum_buffers", momentum_buffers}},
+             {"grad_avgs", grad_avgs, true},
+             {"momentum_buffers", momentum_buffers, momentum == 0}},
             {{"steps", steps}});
   if (step.idle()) return;
   step.each(loops().rmsprop, false, [&](size_t i) {

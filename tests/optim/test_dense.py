@@ -295,3 +295,11 @@ def test_kernel_checks_its_lists(lists, message):
         flambeau._C.ops._adagrad_step_(
             p, p, p, [flambeau.tensor(1)], 0.1, 0.0, 1e-10, 0.0, False, False
         )
+
+
+def test_a_rule_without_its_state_is_refused():
+    ops, p, step = flambeau._C.ops, [flambeau.ones(1)], [flambeau.ones(1)]
+    with pytest.raises(RuntimeError, match="1 params but 0 prevs"):
+        ops._rprop_step_(p, p, [], p, step, 0.5, 1.2, 1e-6, 50.0, False)
+    with pytest.raises(RuntimeError, match="1 params but 0 momentum_buffers"):
+        ops._sgd_step_(p, p, [], 0.1, 0.9, 0.0, 0.0, False, False, True, False)
