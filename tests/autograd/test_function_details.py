@@ -330,6 +330,7 @@ def test_once_differentiable():
 
     x = leaf()
     (g,) = grad(Square.apply(x).sum(), x, create_graph=True)
+    assert flambeau.equal(g, 2 * x)
     assert not g.requires_grad  # its weight does not require grad
     weight = leaf()
     (g,) = grad(Square.apply(x), x, weight, create_graph=True)

@@ -9,7 +9,6 @@ import pytest
 
 import flambeau
 from flambeau.autograd import Function, grad, gradcheck, gradgradcheck
-from flambeau.autograd.function import once_differentiable
 
 
 def leaf(values=(1.0, 2.0, 3.0)):
@@ -196,26 +195,6 @@ def test_missing_parts():
         type("Nothing", (Function,), {}).apply(leaf())
     with pytest.raises(TypeError, match="save_for_backward can only save variables"):
         define(lambda ctx, x: (ctx.save_for_backward(3), x * 2)[1], lambda ctx, g: g).apply(leaf())
-
-
-def test_once_differentiable():
-    class Once(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        @once_differentiable
-        def backward(ctx, g):
-            return 2 * g * ctx.saved_tensors[0]
-
-    x = leaf()
-    Once.apply(x).sum().backward()
-    assert x.grad.tolist() == [2.0, 4.0, 6.0]
-    (g,) = grad((Once.apply(x) * x).sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError):
-        g.sum().backward()
 
 
 def test_setup_context():

@@ -61,6 +61,18 @@ def _chosen(argnums, args):
     return many, numbers
 
 
+def _of_chosen(func, numbers, args, kwargs):
+    """``func`` as a function of the arguments at ``numbers``, the others as they are."""
+
+    def partial(*chosen):
+        filled = list(args)
+        for n, a in zip(numbers, chosen):
+            filled[n] = a
+        return func(*filled, **kwargs)
+
+    return partial
+
+
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that returns the gradient of ``func``, and what ``func`` returns.
 
@@ -267,12 +279,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     def jacobian(*args, **kwargs):
         many, numbers = _chosen(argnums, args)
 
-        def partial(*chosen):
-            filled = list(args)
-            for n, a in zip(numbers, chosen):
-                filled[n] = a
-            return func(*filled, **kwargs)
-
+        partial = _of_chosen(func, numbers, args, kwargs)
         primals = tuple([args[n] for n in numbers])
         for p in tree_flatten(primals)[0]:
             if not isinstance(p, Tensor):
@@ -316,12 +323,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     def jacobian(*args, **kwargs):
         many, numbers = _chosen(argnums, args)
 
-        def partial(*chosen):
-            filled = list(args)
-            for n, a in zip(numbers, chosen):
-                filled[n] = a
-            return func(*filled, **kwargs)
-
+        partial = _of_chosen(func, numbers, args, kwargs)
         primals = tuple([args[n] for n in numbers])
         inputs, in_spec = tree_flatten(primals)
         _check_real("jacfwd", inputs, "inputs")
