@@ -524,7 +524,13 @@ PyGetSetDef storage_getset[] = {
     {}};
 
 PyObject* untyped_storage(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* { return wrap_storage(as_tensor(o).storage()); });
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = as_tensor(o);
+    check<NotImplementedError>(!is_transform(t),
+                               "Cannot access storage of a tensor of a function transform (vmap, "
+                               "grad, jvp): it stands for others");
+    return wrap_storage(t.storage());
+  });
 }
 
 // _tensor_from_storage(storage, dtype, offset, sizes, strides)
@@ -560,7 +566,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
                      "cls must be a subclass of Tensor");
     check<TypeError>(is_tensor(data), "_make_subclass: data must be a Tensor, got ",
                      Py_TYPE(data)->tp_name);
-    Tensor t = detach(as_tensor(data));
+    Tensor t = ops::detach(as_tensor(data));
     PyObject* o = wrap_as(t, reinterpret_cast<PyTypeObject*>(type));
     if (requires_grad) set_requires_grad(t, true);
     return o;

@@ -274,10 +274,9 @@ def is_pinned(self, device=None):
 @_method
 def apply_(self, function):
     """Replaces each element by ``function(element)``; slow, for cpu tensors."""
-    flat = [function(v) for v in self.reshape(-1).tolist()]
-    from ._factory import tensor
+    from ._legacy import apply_to_elements
 
-    return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+    return apply_to_elements("apply_", function, self)
 
 
 @_method
