@@ -32,6 +32,12 @@ Tensor primal_of(Tensor t) {
 // ------------------------------------------------------------------------------
 
 PyObject* element(const char* p, DType t) {
+  if (t == DType::UInt64) return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
+  if (is_storage_only(t)) {
+    alignas(16) char number[16];
+    convert_elements(number, info(t).compute, p, t, 1);
+    return element(number, info(t).compute);
+  }
   return visit(t, [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*p != 0);
@@ -80,13 +86,21 @@ class SequenceItems {
 std::optional<DType> numpy_scalar_dtype(PyObject* o) {
   const char* name = Py_TYPE(o)->tp_name;
   if (std::strncmp(name, "numpy.", 6) != 0) return std::nullopt;
-  static const std::pair<const char*, DType> names[] = {
-      {"bool", DType::Bool},           {"bool_", DType::Bool},
-      {"uint8", DType::UInt8},         {"int8", DType::Int8},
-      {"int16", DType::Int16},         {"int32", DType::Int32},
-      {"int64", DType::Int64},         {"float16", DType::Float16},
-      {"float32", DType::Float32},     {"float64", DType::Float64},
-      {"complex64", DType::Complex64}, {"complex128", DType::Complex128}};
+  static const std::pair<const char*, DType> names[] = {{"bool", DType::Bool},
+                                                        {"bool_", DType::Bool},
+                                                        {"uint8", DType::UInt8},
+                                                        {"int8", DType::Int8},
+                                                        {"int16", DType::Int16},
+                                                        {"int32", DType::Int32},
+                                                        {"int64", DType::Int64},
+                                                        {"float16", DType::Float16},
+                                                        {"uint16", DType::UInt16},
+                                                        {"uint32", DType::UInt32},
+                                                        {"uint64", DType::UInt64},
+                                                        {"float32", DType::Float32},
+                                                        {"float64", DType::Float64},
+                                                        {"complex64", DType::Complex64},
+                                                        {"complex128", DType::Complex128}};
   for (const auto& [known, dtype] : names)
     if (std::strcmp(name + 6, known) == 0) return dtype;
   return std::nullopt;
@@ -144,6 +158,12 @@ T number_from(PyObject* o, DType t) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
     if (PyFloat_CheckExact(o)) return T(PyFloat_AS_DOUBLE(o));
   const Category kind = category(t);
+  if constexpr (std::is_same_v<T, uint64_t>) {
+    Object whole(must(PyNumber_Index(o)));
+    const uint64_t v = PyLong_AsUnsignedLongLong(whole.get());
+    if (PyErr_Occurred()) throw PythonError{};
+    return v;
+  }
   if (PyLong_Check(o) && !PyBool_Check(o)) {
     if (kind >= Category::Floating) return Scalar(as_float(o)).to<T>();
     int overflow = 0;
@@ -180,14 +200,20 @@ PyObject* from_sequence(PyObject*, PyObject* args) {
     SequenceScan s;
     s.scan(data, 0);
     DType t = dtype == Py_None ? s.dtype() : as_dtype(dtype);
-    Tensor out = empty(s.sizes, t);
+    if (t == DType::UInt64) {  // whose numbers need not fit into an int64
+      Tensor out = empty(s.sizes, t);
+      uint64_t* p = out.data<uint64_t>();
+      if (out.numel()) fill_from<uint64_t>(data, s.sizes, t, p);
+      return wrap(out);
+    }
+    Tensor out = empty(s.sizes, info(t).compute == t || !is_storage_only(t) ? t : info(t).compute);
     if (out.numel())
-      visit(t, [&](auto tag) {
+      visit(out.dtype(), [&](auto tag) {
         using T = typename decltype(tag)::type;
         T* p = out.data<T>();
         fill_from<T>(data, s.sizes, t, p);
       });
-    return wrap(out);
+    return wrap(cast_of(out, t));
   });
 }
 
@@ -208,6 +234,12 @@ const char* format_of(DType t) {
       return "i";
     case DType::Int64:
       return "q";
+    case DType::UInt16:
+      return "H";
+    case DType::UInt32:
+      return "I";
+    case DType::UInt64:
+      return "Q";
     case DType::Float16:
       return "e";
     case DType::Float32:
@@ -220,8 +252,8 @@ const char* format_of(DType t) {
       return "Zd";
     default:
       fail<TypeError>(
-          "Got unsupported ScalarType BFloat16: NumPy and the buffer protocol have no such type; "
-          "convert to float32 first");
+          "Got unsupported ScalarType ", info(t).scalar_type,
+          ": NumPy and the buffer protocol have no such type; convert to another one first");
   }
 }
 
@@ -245,6 +277,12 @@ DType dtype_of_format(const char* f, Py_ssize_t size) {
     case 'q':
     case 'n':
       return size == 8 ? DType::Int64 : size == 4 ? DType::Int32 : DType::Int16;
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+      return size == 8 ? DType::UInt64 : size == 4 ? DType::UInt32 : DType::UInt16;
     case 'e':
       return DType::Float16;
     case 'f':
@@ -385,17 +423,21 @@ DLDataType dlpack_type(DType t) {
     case Category::Bool:
       return {6, 8, 1};
     case Category::Integral:
-      return {uint8_t(t == DType::UInt8 ? 1 : 0), bits, 1};
+      return {uint8_t(is_unsigned(t) ? 1 : 0), bits, 1};
     case Category::Complex:
       return {5, bits, 1};
     default:
+      if (t >= DType::Float8_e4m3fn) {  // kDLFloat8_e4m3fn and so on
+        static const uint8_t codes[] = {10, 11, 12, 13, 14};
+        return {codes[int(t) - int(DType::Float8_e4m3fn)], bits, 1};
+      }
       return {uint8_t(t == DType::BFloat16 ? 4 : 2), bits, 1};
   }
 }
 
 DType from_dlpack_type(DLDataType d) {
   check(d.lanes == 1, "from_dlpack: vector types (lanes ", d.lanes, ") are not supported");
-  for (int i = 0; i < kNumDTypes; i++) {
+  for (int i = 0; i < kAllDTypes; i++) {
     DLDataType own = dlpack_type(DType(i));
     if (own.code == d.code && own.bits == d.bits) return DType(i);
   }

@@ -468,10 +468,11 @@ PyObject* requires_grad_method(PyObject* o, PyObject* const* args, Py_ssize_t n,
     check<TypeError>(!value || PyBool_Check(value),
                      "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
                      value ? Py_TYPE(value)->tp_name : "");
-    check(thread_state.transforms == 0,
-          "You are attempting to call Tensor.requires_grad_() inside a function that is transformed "
-          "(perhaps through torch.autograd.functional). This is not supported: use the transforms "
-          "instead (grad, vjp, jacrev, jacfwd, hessian), or call requires_grad_() outside of it.");
+    check(
+        thread_state.transforms == 0,
+        "You are attempting to call Tensor.requires_grad_() inside a function that is transformed "
+        "(perhaps through torch.autograd.functional). This is not supported: use the transforms "
+        "instead (grad, vjp, jacrev, jacfwd, hessian), or call requires_grad_() outside of it.");
     set_requires_grad(self_of(o), !value || value == Py_True);
     return incref(o);
   });
@@ -532,7 +533,7 @@ PyMethodDef tensor_methods[] = {
     PLAIN("storage_offset", t.offset(), nullptr),
     PLAIN("is_floating_point", t.is_floating(), nullptr),
     PLAIN("is_complex", t.is_complex(), nullptr),
-    PLAIN("is_signed", (t.dtype() != DType::Bool && t.dtype() != DType::UInt8), nullptr),
+    PLAIN("is_signed", is_signed(t.dtype()), nullptr),
     PLAIN("is_inference", bool(t->inference), nullptr),
     PLAIN("is_conj", false, nullptr),
     PLAIN("is_neg", false, nullptr),

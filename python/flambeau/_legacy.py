@@ -116,7 +116,8 @@ def apply_to_elements(name, function, self, *others):
     """Replaces each element by ``function`` of it and those of the other tensors."""
     if self.requires_grad or any(o.requires_grad for o in others):
         raise RuntimeError(
-            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+            "instead."
         )
     for t in (self, *others):
         if _C._transform_level(t):  # what function returns would have no derivative
