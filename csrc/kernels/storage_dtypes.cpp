@@ -150,11 +150,12 @@ void convert(void* out_bytes, const void* const* in, int64_t n, const void*) {
   }
 }
 
-#define FLAMBEAU_ALL_TYPES(X)                                                                      \
-  X(bool)                                                                                          \
-  X(uint8_t) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(half_t) X(bfloat16_t) X(float) X(double) \
-      X(complex64_t) X(complex128_t) X(uint16_t) X(uint32_t) X(uint64_t) X(ComplexHalf)            \
-          X(Float8<kE4m3fn>) X(Float8<kE4m3fnuz>) X(Float8<kE5m2>) X(Float8<kE5m2fnuz>)            \
+#define FLAMBEAU_ALL_TYPES(X)                                                           \
+  X(bool)                                                                               \
+  X(uint8_t)                                                                            \
+  X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(half_t) X(bfloat16_t) X(float) X(double) \
+      X(complex64_t) X(complex128_t) X(uint16_t) X(uint32_t) X(uint64_t) X(ComplexHalf) \
+          X(Float8<kE4m3fn>) X(Float8<kE4m3fnuz>) X(Float8<kE5m2>) X(Float8<kE5m2fnuz>) \
               X(PowerOfTwo)
 
 template <class To>
