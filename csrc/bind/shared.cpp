@@ -1,6 +1,9 @@
 #include "bind/shared.h"
 
+#include <algorithm>
+
 #include "bind/interop.h"
+#include "bind/tensor_type.h"
 #include "runtime/shared_memory.h"
 
 namespace flambeau::bind {
@@ -93,7 +96,38 @@ PyGetSetDef block_getset[] = {
     {"address", block_address, nullptr, "where it begins in this process", nullptr},
     {}};
 
-PyMethodDef functions[] = {{"_new_shared_block", new_block, METH_VARARGS, nullptr},
+// _shared_place(tensor): (address of the block, offset and size of the storage in it), or None.
+PyObject* shared_place(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    check<TypeError>(is_tensor(o), "_shared_place expects a Tensor, got ", Py_TYPE(o)->tp_name);
+    const Tensor& t = as_tensor(o);
+    if (t.device().type != DeviceType::CPU) Py_RETURN_NONE;
+    const Storage& storage = *t.storage();
+    const auto block = shared_block(storage);
+    if (!block.get()) Py_RETURN_NONE;
+    const auto offset = static_cast<const char*>(storage.data()) - block->data();
+    return must(Py_BuildValue("NLn", PyLong_FromVoidPtr(block->data()),
+                              static_cast<long long>(offset), Py_ssize_t(storage.bytes())));
+  });
+}
+
+// _uniform(list): whether all are plain CPU tensors of one shape and dtype without gradients.
+PyObject* uniform(PyObject*, PyObject* list) {
+  if (!PyList_Check(list) || !PyList_GET_SIZE(list)) Py_RETURN_FALSE;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+    PyObject* o = PyList_GET_ITEM(list, i);
+    if (Py_TYPE(o) != tensor_type) Py_RETURN_FALSE;
+    const Tensor &t = as_tensor(o), &first = as_tensor(PyList_GET_ITEM(list, 0));
+    if (t.device().type != DeviceType::CPU || t.requires_grad() || t.dtype() != first.dtype() ||
+        !std::ranges::equal(t.sizes(), first.sizes()))
+      Py_RETURN_FALSE;
+  }
+  Py_RETURN_TRUE;
+}
+
+PyMethodDef functions[] = {{"_shared_place", shared_place, METH_O, nullptr},
+                           {"_uniform", uniform, METH_O, nullptr},
+                           {"_new_shared_block", new_block, METH_VARARGS, nullptr},
                            {"_open_shared_block", open_block, METH_VARARGS, nullptr},
                            {}};
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
+import random  # workers seed it, and find it loaded
 import select
 import signal
 import socket
@@ -52,7 +53,7 @@ class _Worker:
         self.id = id
         self.process = process
         self.channel = channel
-        self.receiver = Receiver(channel)
+        self.receiver = Receiver()
         self.active = True  # has samples left in this pass
         self.waiting = 0  # tasks it has not answered
         self.before = 0  # samples that were taken before a resumed pass
@@ -195,6 +196,8 @@ class Workers:
 
     def _next_worker(self):
         count = len(self.workers)
+        if self.in_order and self.workers[self.turn % count].active:
+            return self.workers[self.turn % count]
         order = [self.workers[(self.turn + i) % count] for i in range(count)]
         order = [worker for worker in order if worker.active]
         if not order:

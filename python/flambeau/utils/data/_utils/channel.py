@@ -3,8 +3,9 @@
 A worker and the main process share a stream socket. A message is a header, the parts below and,
 attached, the descriptors of the memory blocks that the receiver does not know yet:
 
-    meta     what it is, and for each buffer of the payload the block, offset and size
-    payload  a pickle whose large buffers (tensors, NumPy arrays) lie in the blocks
+    meta     what it is; the places of memory, as (block, offset, size), that the payload is about;
+             the tensors, as (place, dtype, offset, sizes, strides)
+    payload  a pickle that names the tensors by their numbers; NumPy arrays lie in the blocks, too
 
 The receiver maps what the worker wrote; nothing is copied. When the last tensor on a block is gone
 there, its number goes back to the worker, which writes a later batch into the same pages.
@@ -17,7 +18,7 @@ import io
 import pickle
 import socket
 import struct
-from collections import OrderedDict, deque
+from collections import deque
 from multiprocessing.reduction import ForkingPickler
 
 from flambeau import _C
@@ -33,13 +34,22 @@ _INLINE_ARRAY = 1 << 12
 _KEPT_BATCHES = 16  # a free block that so many batches found no use for is given back
 _ALIGNMENT = 64
 
+# Plain numbers: those of `socket` are enumerations, slow to combine.
+_NO_WAIT, _CLOSE_ON_EXEC = int(socket.MSG_DONTWAIT), int(socket.MSG_CMSG_CLOEXEC)
+_LEVEL, _RIGHTS = int(socket.SOL_SOCKET), int(socket.SCM_RIGHTS)
+_ANCILLARY = socket.CMSG_SPACE(4 * _DESCRIPTORS_AT_ONCE)
+
+_dtypes = sorted({t for t in vars(_C).values() if isinstance(t, _C.dtype)}, key=str)
+_number_of_dtype = {dtype: number for number, dtype in enumerate(_dtypes)}
+
 
 class Channel:
     """One end of the socket: writes whole messages, and reads them as they come in."""
 
     def __init__(self, sock):
         self.socket = sock
-        self._input = bytearray()
+        self._input = []  # what came of a message that is not complete
+        self._missing = 0
         self._descriptors = deque()
         self._output = deque()
 
@@ -54,14 +64,12 @@ class Channel:
     def send(self, meta, payload=b"", descriptors=()):
         """Writes a message, waiting until the other side takes it."""
         meta = pickle.dumps(meta, 5)
-        header = _HEADER.pack(len(meta), len(payload), len(descriptors))
-        attached = []
+        parts = [_HEADER.pack(len(meta), len(payload), len(descriptors)), meta, payload]
+        attached = ()
         if descriptors:
-            packed = array.array("i", descriptors)
-            attached.append((socket.SOL_SOCKET, socket.SCM_RIGHTS, packed))
-        parts = [header, meta, payload]
+            attached = [(_LEVEL, _RIGHTS, array.array("i", descriptors))]
         sent = self.socket.sendmsg(parts, attached)
-        if sent < len(header) + len(meta) + len(payload):
+        if sent < _HEADER.size + len(meta) + len(payload):
             self.socket.sendall(memoryview(b"".join(parts))[sent:])
 
     def post(self, meta):
@@ -74,7 +82,7 @@ class Channel:
         """Writes as much of what waits as fits; an ended receiver shows when it is read from."""
         while self._output:
             try:
-                sent = self.socket.send(self._output[0], socket.MSG_DONTWAIT)
+                sent = self.socket.send(self._output[0], _NO_WAIT)
             except BlockingIOError:
                 return
             except OSError:
@@ -90,59 +98,68 @@ class Channel:
 
         Errors: `EOFError` when the other side has ended.
         """
-        messages = []
-        ended = False
-        while not ended:
-            flags = 0 if wait and not messages else socket.MSG_DONTWAIT
+        while True:
             try:
                 data, attached, _, _ = self.socket.recvmsg(
-                    _RECEIVED_AT_ONCE, socket.CMSG_SPACE(4 * _DESCRIPTORS_AT_ONCE),
-                    flags | socket.MSG_CMSG_CLOEXEC,
-                )  # fmt: skip
+                    _RECEIVED_AT_ONCE, _ANCILLARY, _CLOSE_ON_EXEC if wait else _NO_WAIT | _CLOSE_ON_EXEC
+                )
             except BlockingIOError:
-                break
+                return []
             except ConnectionError:
-                data, attached = b"", ()
+                raise EOFError from None
+            if not data:
+                raise EOFError
             for level, kind, content in attached:
-                if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                if (level, kind) == (_LEVEL, _RIGHTS):
                     self._descriptors.extend(array.array("i", content))
-            self._input += data
-            ended = not data
-            self._split(messages)
-        if ended and not messages:
-            raise EOFError
-        return messages
+            messages = self._messages(data)
+            if messages:
+                return messages
 
-    def _split(self, messages):
-        at = 0
-        while len(self._input) - at >= _HEADER.size:
-            meta, payload, count = _HEADER.unpack_from(self._input, at)
-            begin = at + _HEADER.size
-            if len(self._input) < begin + meta + payload:
+    def _messages(self, data):
+        if self._input:
+            self._input.append(data)
+            self._missing -= len(data)
+            if self._missing > 0:
+                return []
+            data = b"".join(self._input)
+            self._input = []
+        messages, at, view = [], 0, memoryview(data)
+        while True:
+            left = len(data) - at
+            if left < _HEADER.size:
+                size = _HEADER.size
                 break
-            end = begin + meta + payload
+            meta_size, payload_size, count = _HEADER.unpack_from(data, at)
+            size = _HEADER.size + meta_size + payload_size
+            if left < size:
+                break
+            meta = at + _HEADER.size
+            payload = meta + meta_size
+            at += size
             if len(self._descriptors) < count:
                 raise RuntimeError(
                     "DataLoader: too many open files to receive a batch; raise the limit "
                     "(ulimit -n), or keep fewer batches"
                 )
             descriptors = [self._descriptors.popleft() for _ in range(count)]
-            view = bytes(memoryview(self._input)[begin:end])
-            messages.append((pickle.loads(view[:meta]), view[meta:], descriptors))
-            at = end
-        if at:
-            del self._input[:at]
+            messages.append((pickle.loads(view[meta:payload]), view[payload:at], descriptors))
+        if left:
+            self._input = [data[at:]]
+            self._missing = size - left
+        return messages
 
     def close(self):
         self.socket.close()
 
 
 class _Block:
-    __slots__ = ("id", "memory", "out", "own", "freed_at")
+    __slots__ = ("id", "memory", "nbytes", "out", "own", "freed_at")
 
     def __init__(self, id, memory, own=True):
         self.id = id
         self.memory = memory
+        self.nbytes = memory.nbytes
         self.out = 0  # how often it was sent and not given back
         self.own = own  # made here, so that it can be written again
         self.freed_at = 0
@@ -154,210 +171,223 @@ def _class_of(nbytes):
     return -(-nbytes // step) * step
 
 
-class Sender:
-    """The worker's side: makes memory for batches and sends them."""
+def _contiguous(shape):
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides)), step
 
-    def __init__(self, channel):
-        self.channel = channel
-        self._blocks = {}  # all that the receiver may know, by address
+
+class Memory:
+    """The worker's blocks: which the main process has, and which can be written."""
+
+    def __init__(self):
+        self.new = []  # the main process does not know them yet
+        self.dropped = []  # ids of those that it can forget
+        self._by_address = {}
         self._by_id = {}
-        self._free = OrderedDict()  # blocks that nobody uses, the longest unused first
+        self._free = {}  # by size, the one used last at the end
         self._out = 0
         self._next_id = 0
         self._batch = 0
-        self._dropped = []
         self._taken = []  # blocks of the batch in the making
         self._arena = None
         self._arena_used = 0
-        self._new = []
-        self._reductions = dict(ForkingPickler(io.BytesIO()).dispatch_table)
-        self._reductions.pop(StorageHandle, None)
-        self._reductions[_C.Tensor] = self._reduce
-
-    # ---- memory ---------------------------------------------------------------------------------
 
     def storage(self, nbytes):
         """Memory that the next batch can be written to; None where there is none to be had."""
         try:
-            if nbytes < _SMALL:
-                return self._small(nbytes)
-            return self._take(_class_of(nbytes)).memory.storage(0, nbytes)
+            if nbytes >= _SMALL:
+                return self._take(_class_of(nbytes)).memory.storage(0, nbytes)
+            if self._arena is None or self._arena_used + nbytes > _ARENA:
+                self._arena = self._take(_ARENA, populate=False)
+                self._arena_used = 0
         except RuntimeError:
             return None
-
-    def empty(self, shape, dtype, strides=None):
-        """A tensor in such memory, or None."""
-        count = 1
-        for size in shape:
-            count *= size
-        nbytes = count * dtype.itemsize
-        storage = self.storage(nbytes) if nbytes else None
-        if storage is None:
-            return None
-        if strides is None:
-            strides, step = [], 1
-            for size in reversed(shape):
-                strides.append(step)
-                step *= size
-            strides = tuple(reversed(strides))
-        return _C._tensor_from_storage(storage, dtype, 0, tuple(shape), strides)
-
-    def _small(self, nbytes):
-        if self._arena is None or self._arena_used + nbytes > _ARENA:
-            self._arena = self._take(_ARENA, populate=False)
-            self._arena_used = 0
         begin = self._arena_used
         self._arena_used += -(-nbytes // _ALIGNMENT) * _ALIGNMENT
         return self._arena.memory.storage(begin, nbytes)
 
+    def empty(self, shape, dtype):
+        """A tensor in such memory, or None."""
+        shape = tuple(shape)
+        strides, count = _contiguous(shape)
+        storage = self.storage(count * dtype.itemsize) if count else None
+        if storage is None:
+            return None
+        return _C._tensor_from_storage(storage, dtype, 0, shape, strides)
+
     def _take(self, size, populate=True):
         if self._out >= _MOST_BLOCKS_OUT:
             raise RuntimeError("the receiver keeps too many blocks")
-        for block in self._free.values():
-            if block.own and block.memory.nbytes == size and not block.memory.users:
-                del self._free[block.id]
+        free = self._free.get(size, ())
+        for i in range(len(free) - 1, -1, -1):
+            block = free[i]
+            if block.own and not block.memory.users:
+                del free[i]
                 break
         else:
-            if len(self._new) >= _DESCRIPTORS_AT_ONCE:
+            if len(self.new) >= _DESCRIPTORS_AT_ONCE:
                 raise RuntimeError("too many new blocks in one batch")
-            block = self._add(_C._new_shared_block(size, populate))
+            block = self.add(_C._new_shared_block(size, populate))
         self._taken.append(block)
         return block
 
-    def _add(self, memory, own=True):
+    def add(self, memory, own=True):
+        """A block that the main process is to learn of."""
         block = _Block(self._next_id, memory, own)
         self._next_id += 1
-        self._blocks[memory.address] = self._by_id[block.id] = block
-        self._new.append(block)
+        self._by_address[memory.address] = self._by_id[block.id] = block
+        self.new.append(block)
         return block
 
+    def find(self, address):
+        return self._by_address.get(address)
+
     def released(self, notices):
-        """The receiver gave back blocks: (id, how often) of each."""
+        """The main process gave back blocks: (id, how often) of each."""
         for id, times in notices:
-            block = self._by_id.get(id)
-            if block is None:
-                continue
+            block = self._by_id[id]
             block.out -= times
             if block.out == 0:
                 self._out -= 1
                 self._set_free(block)
 
+    def sent(self, block):
+        """Another message has a place in the block."""
+        if block.out == 0:
+            self._out += 1
+            free = self._free.get(block.nbytes, ())
+            if block in free:  # of a tensor that the program kept and gives again
+                free.remove(block)
+        block.out += 1
+
+    def finish_batch(self):
+        """Gives back what the batch did not use, and what batches have no use for any more."""
+        self._batch += 1
+        for block in self._taken:
+            if block.out == 0:
+                self._set_free(block)
+        self._taken.clear()
+        self._arena = None
+        # What the main process does not know cannot wait: a later batch may have no room for its
+        # descriptor.
+        for block in [*self.new]:
+            self._forget(block)
+        if self._batch % _KEPT_BATCHES == 0:
+            for free in [*self._free.values()]:
+                for block in [*free]:
+                    if self._batch - block.freed_at > _KEPT_BATCHES:
+                        self._forget(block)
+
     def _set_free(self, block):
         block.freed_at = self._batch
-        self._free[block.id] = block
-
-    def _trim(self):
-        # A block that another size of batch left behind is not kept for ever.
-        while self._free:
-            block = next(iter(self._free.values()))
-            if self._batch - block.freed_at <= _KEPT_BATCHES:
-                break
-            self._forget(block)
+        self._free.setdefault(block.nbytes, []).append(block)
 
     def _forget(self, block):
-        self._free.pop(block.id, None)
+        free = self._free.get(block.nbytes, ())
+        if block in free:
+            free.remove(block)
         del self._by_id[block.id]
-        del self._blocks[block.memory.address]
-        if block in self._new:
-            self._new.remove(block)
+        del self._by_address[block.memory.address]
+        if block in self.new:
+            self.new.remove(block)
         else:
-            self._dropped.append(block.id)
+            self.dropped.append(block.id)
 
-    # ---- sending --------------------------------------------------------------------------------
+
+class Sender:
+    """The worker's side of a channel: sends batches."""
+
+    def __init__(self, channel):
+        self.channel = channel
+        self.memory = Memory()
+        self._reductions = dict(ForkingPickler(io.BytesIO()).dispatch_table)
+        self._reductions.pop(StorageHandle, None)
+        self._reductions.pop(_C.UntypedStorage, None)
+        self._reductions[_C.Tensor] = self._reduce
+        self._clear()
+
+    def _clear(self):
+        self._places = []
+        self._tensors = []
+        self._place_numbers = {}
+        self._blocks = {}
+        self._copies = {}  # of storages that are not shared, by identity, with the storage
 
     def send(self, kind, number, data):
         """Sends a batch under its number.
 
         Errors: those of pickling; nothing has been sent then.
         """
-        self._batch += 1
-        used = {}
-        places = []
+        memory = self.memory
         try:
-            payload = self._pickle(data, places, used)
-        except BaseException:
-            self._finish_batch({})
-            raise
-        del data
-        inside = len(payload) > _SMALL
-        if inside:
-            # A large payload (text, objects) would wait in the socket until it is read.
-            storage = self.storage(len(payload))
-            inside = storage is not None
-            if inside:
-                memoryview(storage)[:] = payload
-                places.append(self._place(storage, used))
-                payload = b""
-                del storage
-        for block in used.values():
-            if block.out == 0:
-                self._out += 1
-                self._free.pop(block.id, None)
-            block.out += 1
-        new = [block for block in self._new if block.id in used]
-        dropped, self._dropped = self._dropped, []
-        meta = (kind, number, places, [(b.id, b.memory.nbytes) for b in new], dropped, inside)
-        self.channel.send(meta, payload, [b.memory.descriptor for b in new])
-        for block in new:
-            if block.own:
-                block.memory.close()
-            self._new.remove(block)
-        self._finish_batch(used)
+            file = io.BytesIO()
+            pickler = pickle.Pickler(file, 5, buffer_callback=self._buffer)
+            pickler.dispatch_table = self._reductions
+            pickler.dump(data)
+            payload = file.getbuffer()
+            inside = None
+            if len(payload) > _SMALL:
+                # A large payload (text, objects) would wait in the socket until it is read.
+                inside = self._copy_buffer(payload)
+                if inside is not None:
+                    payload = b""
+            new = [block for block in memory.new if block.id in self._blocks]
+            for block in self._blocks.values():
+                memory.sent(block)
+            meta = (
+                kind, number, self._places, self._tensors, [(b.id, b.nbytes) for b in new],
+                memory.dropped, inside,
+            )  # fmt: skip
+            self.channel.send(meta, payload, [b.memory.descriptor for b in new])
+            memory.dropped = []
+            for block in new:
+                if block.own:
+                    block.memory.close()
+                memory.new.remove(block)
+        finally:
+            self._clear()
+            memory.finish_batch()
 
-    def _finish_batch(self, used):
-        for block in self._taken:
-            if block.id not in used and block.out == 0:
-                self._set_free(block)
-        self._taken.clear()
-        self._arena = None
-        self._trim()
-        # A block that was made and is not known to the receiver must not wait for its descriptor
-        # to be sent with a batch that has no room for it.
-        for block in list(self._new):
-            if block.id in self._free:
-                self._forget(block)
+    def _buffer(self, buffer):
+        """Where a buffer of the pickle lies in a block, copied there if need be; True: inline."""
+        view = buffer.raw()
+        if view.nbytes < _INLINE_ARRAY and not isinstance(view.obj, _C.UntypedStorage):
+            return True
+        return self._copy_buffer(view, -1) is None
 
-    def _pickle(self, data, places, used):
-        def out_of_band(buffer):
-            place = self._buffer(buffer.raw(), used)
-            if place is None:
-                return True
-            places.append(place)
-            return False
-
-        file = io.BytesIO()
-        pickler = pickle.Pickler(file, 5, buffer_callback=out_of_band)
-        pickler.dispatch_table = self._reductions
-        pickler.dump(data)
-        return file.getbuffer()
-
-    def _buffer(self, view, used):
-        """Where a buffer of the pickle lies in a block, copied there if need be; None: inline."""
-        owner = view.obj
-        if isinstance(owner, _C.UntypedStorage):
-            if not view.nbytes:
-                return None
-            if owner.is_shared() and len(self._new) < _DESCRIPTORS_AT_ONCE:
-                return self._place(owner, used)
-        elif view.nbytes < _INLINE_ARRAY:
-            return None
-        storage = self.storage(view.nbytes)
+    def _copy_buffer(self, view, tensor_of=None):
+        storage = self.memory.storage(view.nbytes) if view.nbytes else None
         if storage is None:
             return None
         memoryview(storage)[:] = view.cast("B")
-        return self._place(storage, used)
+        t = _C._tensor_from_storage(storage, _C.uint8, 0, (view.nbytes,), (1,))
+        place = self._place(t)
+        if tensor_of is not None and place is not None:
+            self._tensors.append((place, -1, 0, 0, 0))  # a buffer, in the order of the pickle
+        return place
 
-    def _place(self, storage, used):
-        memory = storage._shared_block()
-        block = self._blocks.get(memory.address)
+    def _place(self, t):
+        """The number of the place of a tensor in shared memory, or None."""
+        where = _C._shared_place(t)
+        number = self._place_numbers.get(where)
+        if number is not None:
+            return number
+        address, begin, nbytes = where
+        block = self.memory.find(address)
         if block is None:
-            if memory.descriptor < 0:
-                storage.share_memory_()
-                memory = storage._shared_block()
+            if len(self.memory.new) >= _DESCRIPTORS_AT_ONCE:
+                return None
             # A tensor that the program shares goes as it is: changes are seen on both sides.
-            block = self._add(memory, own=False)
-        used[block.id] = block
-        return block.id, storage.data_ptr() - memory.address, storage.nbytes()
+            storage = t.untyped_storage().share_memory_()
+            block = self.memory.add(storage._shared_block(), own=False)
+            address, begin, nbytes = _C._shared_place(t)
+        self._blocks[block.id] = block
+        number = self._place_numbers[where] = len(self._places)
+        self._places.append((block.id, begin, nbytes))
+        return number
 
     def _reduce(self, t):
         if t.requires_grad and not t.is_leaf:
@@ -367,34 +397,66 @@ class Sender:
                 "transfer the data, call detach() on the tensor before returning it from the "
                 "worker."
             )
-        if t.device.type == "cpu" and not _C._transform_level(t):
-            storage = t.untyped_storage()
+        plain = t.device.type == "cpu" and t.layout is _C.strided and not _C._transform_level(t)
+        if not plain or not t.numel() or t.requires_grad or getattr(t, "__dict__", None):
+            return _reduce_tensor(t, 5)
+        shared = t if _C._shared_place(t) is not None else self._copy(t)
+        place = None if shared is None else self._place(shared)
+        if place is None:
+            return _reduce_tensor(t, 5)
+        self._tensors.append((
+            place, _number_of_dtype[shared.dtype], shared.storage_offset(), tuple(shared.shape),
+            shared.stride(),
+        ))  # fmt: skip
+        return _tensor, (len(self._tensors) - 1,)
+
+    def _copy(self, t):
+        """The tensor in shared memory, or None."""
+        storage = t.untyped_storage()
+        nbytes = storage.nbytes()
+        if nbytes > 2 * t.numel() * t.itemsize:
             # A part of a large tensor goes alone, not with the memory around it.
-            if not storage.is_shared() and storage.nbytes() > 2 * t.numel() * t.itemsize:
-                part = t.detach().clone()
-                if t.requires_grad:
-                    part.requires_grad_()
-                state = getattr(t, "__dict__", None)
-                if state:
-                    part.__dict__.update(state)
-                t = part
-        return _reduce_tensor(t, 5)
+            out = self.memory.empty(t.shape, t.dtype)
+            return None if out is None else out.copy_(t)
+        _, copy = self._copies.get(storage._cdata, (None, None))
+        if copy is None:
+            copy = self.memory.storage(nbytes)
+            if copy is None:
+                return None
+            memoryview(copy)[:] = memoryview(storage)
+            self._copies[storage._cdata] = storage, copy
+        return _C._tensor_from_storage(
+            copy, t.dtype, t.storage_offset(), tuple(t.shape), t.stride()
+        )
+
+
+def _tensor(number):
+    raise pickle.UnpicklingError("a batch of a data loader is read by its Receiver")
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, payload, tensors, buffers):
+        super().__init__(io.BytesIO(payload), buffers=buffers)
+        self._tensors = tensors
+
+    def find_class(self, module, name):
+        if name == "_tensor" and module == __name__:
+            return self._tensors.__getitem__
+        return super().find_class(module, name)
 
 
 class Receiver:
     """The main process's side of a channel: maps what a worker sent."""
 
-    def __init__(self, channel):
-        self.channel = channel
+    def __init__(self):
         self._blocks = {}
         self._mentions = {}
 
     def open(self, meta, payload, descriptors):
         """Maps the memory of a message; returns (kind, number, a function that makes the data)."""
-        kind, number, places, new, dropped, inside = meta
+        kind, number, places, tensors, new, dropped, inside = meta
         for id in dropped:
-            self._blocks.pop(id, None)
-            self._mentions.pop(id, None)
+            del self._blocks[id]
         for (id, nbytes), descriptor in zip(new, descriptors):
             memory = _C._open_shared_block(descriptor, nbytes, nbytes > _ARENA)
             memory.close()
@@ -402,14 +464,26 @@ class Receiver:
         storages = [self._blocks[id].storage(begin, nbytes) for id, begin, nbytes in places]
         for id in {place[0] for place in places}:
             self._mentions[id] = self._mentions.get(id, 0) + 1
-        if inside:
-            payload = storages.pop()
-        return kind, number, lambda: pickle.loads(payload, buffers=storages)
+        if inside is not None:
+            payload = memoryview(storages[inside])
+
+        def make():
+            buffers, made = [], []
+            for place, dtype, offset, sizes, strides in tensors:
+                storage = storages[place]
+                if dtype < 0:
+                    buffers.append(storage)
+                    made.append(storage)
+                else:
+                    made.append(
+                        _C._tensor_from_storage(storage, _dtypes[dtype], offset, sizes, strides)
+                    )
+            return _Unpickler(payload, made, buffers).load()
+
+        return kind, number, make
 
     def free(self):
         """(id, how often it came) of the blocks that no tensor here lies in any more."""
-        if not self._mentions:
-            return []
         idle = [(id, n) for id, n in self._mentions.items() if not self._blocks[id].users]
         for id, _ in idle:
             del self._mentions[id]

@@ -9,7 +9,7 @@ import copy
 import sys
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
-from flambeau._C import Tensor, float64, ops, strided
+from flambeau._C import Tensor, _uniform, float64, ops, strided
 from flambeau._factory import as_tensor
 from flambeau._factory import tensor as make_tensor
 
@@ -122,18 +122,11 @@ def _find(collate_fn_map, elem):
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
     """Stacks tensors along a new first axis; in a worker, in memory that the main process maps."""
-    first, batch = batch[0], list(batch)
-    if not in_worker():
-        return ops.stack(batch, 0)
-    shape, dtype = first.shape, first.dtype
-    if all(
-        type(t) is Tensor and t.shape == shape and t.dtype is dtype and not t.requires_grad
-        for t in batch
-    ):
-        if first.device.type == "cpu" and first.layout is strided:
-            out = shared_empty((len(batch), *shape), dtype)
-            if out is not None:
-                return ops.stack(batch, 0, out=out)
+    batch = list(batch)
+    if in_worker() and _uniform(batch) and batch[0].layout is strided:
+        out = shared_empty((len(batch), *batch[0].shape), batch[0].dtype)
+        if out is not None:
+            return ops.stack(batch, 0, out=out)
     return ops.stack(batch, 0)
 
 

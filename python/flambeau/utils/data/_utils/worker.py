@@ -48,7 +48,7 @@ def in_worker():
 
 def shared_empty(shape, dtype):
     """Uninitialised memory that goes to the main process as it is; None outside of a worker."""
-    return None if _sender is None else _sender.empty(shape, dtype)
+    return None if _sender is None else _sender.memory.empty(shape, dtype)
 
 
 def _seed(base_seed, worker_id):
@@ -140,7 +140,7 @@ class _Loop:
                     self.failure = ExceptionWrapper(where=self.where)
             else:
                 number, index, released = rest
-                self.sender.released(released)
+                self.sender.memory.released(released)
                 self.tasks.append((number, index))
         return True
 
@@ -173,6 +173,7 @@ def _worker_loop(
     make_fetcher, dataset, connection, base_seed, init_fn, worker_id, num_workers, parent, resume
 ):
     """The target of a worker process."""
+    import gc
     import os
     import signal
     import threading
@@ -180,6 +181,7 @@ def _worker_loop(
     from .channel import Channel, Sender
 
     global _worker_info, _sender
+    gc.freeze()  # a collection would touch, and so copy, all pages that are the parent's
     # Ctrl-C reaches the whole group; the main process ends its workers.
     signal.signal(signal.SIGINT, lambda *_: None)
     if parent is None:
