@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "bind/convert.h"
+#include "bind/shared.h"
 #include "bind/tensor_type.h"
 #include "core/transform.h"
 #include "dispatch/promotion.h"
@@ -513,11 +514,6 @@ struct PyStorage {
 };
 PyTypeObject* storage_type = nullptr;
 
-PyObject* wrap_storage(const Ref<Storage>& s) {
-  PyObject* o = must(storage_type->tp_alloc(storage_type, 0));
-  new (&reinterpret_cast<PyStorage*>(o)->storage) Ref<Storage>(s);
-  return o;
-}
 Storage& storage_of(PyObject* o) { return *reinterpret_cast<PyStorage*>(o)->storage; }
 
 PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject*) {
@@ -559,6 +555,9 @@ PyMethodDef storage_methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, nullptr
                                  {"size", storage_nbytes, METH_NOARGS, nullptr},
                                  {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
                                  {"resize_", storage_resize, METH_O, nullptr},
+                                 {"is_shared", storage_is_shared, METH_NOARGS, nullptr},
+                                 {"share_memory_", storage_share, METH_NOARGS, nullptr},
+                                 {"_shared_block", storage_shared_block, METH_NOARGS, nullptr},
                                  {}};
 PyGetSetDef storage_getset[] = {
     {"device", storage_device, nullptr, nullptr, nullptr},
@@ -631,6 +630,14 @@ PyMethodDef interop_methods[] = {
     {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
     {"untyped_storage", untyped_storage, METH_NOARGS, nullptr},
     {}};
+
+PyObject* wrap_storage(const Ref<Storage>& s) {
+  PyObject* o = must(storage_type->tp_alloc(storage_type, 0));
+  new (&reinterpret_cast<PyStorage*>(o)->storage) Ref<Storage>(s);
+  return o;
+}
+
+const Ref<Storage>& storage_ref(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
 
 void add_interop(PyObject* module) {
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},

@@ -237,11 +237,22 @@ def __dir__(self):
 
 @_method
 def is_shared(self):
-    return False
+    """Whether other processes can show this tensor's memory.
+
+    >>> flambeau.zeros(2).is_shared()
+    False
+    """
+    return self.device.type == "cpu" and self.untyped_storage().is_shared()
 
 
 @_method
 def share_memory_(self):
+    """Moves the memory of this tensor, and of all its views, to where other processes can show it.
+
+    >>> flambeau.zeros(2).share_memory_().is_shared()
+    True
+    """
+    self.untyped_storage().share_memory_()
     return self
 
 
