@@ -58,7 +58,10 @@ class ExceptionWrapper:
         except Exception:
             # A type that needs other arguments.
             raise RuntimeError(message) from None
-        raise exception
+        try:
+            raise exception
+        finally:
+            del exception  # it has this frame in its traceback: a cycle, which would keep workers
 
 
 def _rebuild_wrapper(kind, text, where):

@@ -84,6 +84,7 @@ class Workers:
         self.base_seed = base_seed
         self.timeout = loader.timeout
         self.in_order = loader.in_order
+        self.patience = _PATIENCE
         self.workers = []
         self.poll = select.poll()
         self.by_descriptor = {}
@@ -146,10 +147,11 @@ class Workers:
         for _ in range(prefetch_factor * len(self.workers)):
             self.request()
 
-    def shutdown(self, patience=_PATIENCE):
+    def shutdown(self, patience=None):
         """Ends the processes: asks, and after a while insists."""
         if self.ended:
             return
+        patience = self.patience if patience is None else patience
         self.ended = True
         for worker in self.workers:
             worker.channel.post(("stop",))
@@ -246,6 +248,7 @@ class Workers:
         if events:
             return
         if deadline is not None and time.monotonic() >= deadline:
+            self.patience = 0.0  # what hangs is not waited for at the end
             raise RuntimeError(self._late())
         for worker in self.workers:
             if not worker.process.is_alive() and not self._read(worker):
