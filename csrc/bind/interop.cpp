@@ -516,12 +516,37 @@ PyTypeObject* storage_type = nullptr;
 
 Storage& storage_of(PyObject* o) { return *reinterpret_cast<PyStorage*>(o)->storage; }
 
-PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject*) {
+// UntypedStorage(size=0 | sequence of bytes, *, device=None)
+PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
-    Py_ssize_t bytes = 0;
-    if (!PyArg_ParseTuple(args, "|n", &bytes)) return nullptr;
-    check<ValueError>(bytes >= 0, "UntypedStorage: size must not be negative, got ", bytes);
-    return wrap_storage(make_ref<Storage>(size_t(bytes), Device{}));
+    PyObject *source = nullptr, *device = Py_None;
+    static const char* names[] = {"", "device", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$O:UntypedStorage",
+                                     const_cast<char**>(names), &source, &device))
+      return nullptr;
+    const Device where = device == Py_None ? Device{} : as_device(device);
+    if (!source || PyIndex_Check(source)) {
+      const int64_t bytes = source ? as_int(source) : 0;
+      check<ValueError>(bytes >= 0, "UntypedStorage: size must not be negative, got ", bytes);
+      return wrap_storage(make_ref<Storage>(size_t(bytes), where));
+    }
+    check<TypeError>(PySequence_Check(source),
+                     "UntypedStorage: expected a size or a sequence of bytes, got ",
+                     Py_TYPE(source)->tp_name);
+    check<TypeError>(where.type == DeviceType::CPU,
+                     "UntypedStorage: values need the device cpu, got ", to_string(where));
+    SequenceItems items(source);
+    const int64_t count = items.size();
+    auto storage = make_ref<Storage>(size_t(count), where);
+    auto* out = static_cast<uint8_t*>(storage->data());
+    for (int64_t i = 0; i < count; i++) {
+      const Object item = items.at(i);
+      check(PyIndex_Check(item.get()), "UntypedStorage: item ", i, " is a ",
+            Py_TYPE(item.get())->tp_name, ", expected an int");
+      const int64_t value = as_int(item.get());  // wraps, as the casts of C do
+      out[i] = uint8_t(value);
+    }
+    return wrap_storage(storage);
   });
 }
 void storage_dealloc(PyObject* o) {
@@ -530,11 +555,18 @@ void storage_dealloc(PyObject* o) {
   type->tp_free(o);
   Py_DECREF(type);
 }
+// The memory must not move while the buffer is out.
 int storage_getbuffer(PyObject* o, Py_buffer* view, int flags) {
   Storage& s = storage_of(o);
   static char none;
-  return PyBuffer_FillInfo(view, o, s.data() ? s.data() : &none,
-                           Py_ssize_t(s.data() ? s.bytes() : 0), 0, flags);
+  const int status = PyBuffer_FillInfo(view, o, s.data() ? s.data() : &none,
+                                       Py_ssize_t(s.data() ? s.bytes() : 0), 0, flags);
+  if (status == 0) s.pin();
+  return status;
+}
+void storage_releasebuffer(PyObject* o, Py_buffer*) { storage_of(o).unpin(); }
+PyObject* storage_resizable(PyObject* o, PyObject*) {
+  return PyBool_FromLong(storage_of(o).resizable());
 }
 Py_ssize_t storage_length(PyObject* o) { return Py_ssize_t(storage_of(o).bytes()); }
 PyObject* storage_nbytes(PyObject* o, PyObject*) {
@@ -551,7 +583,8 @@ PyObject* storage_resize(PyObject* o, PyObject* n) {
     return incref(o);
   });
 }
-PyMethodDef storage_methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, nullptr},
+PyMethodDef storage_methods[] = {{"resizable", storage_resizable, METH_NOARGS, nullptr},
+                                 {"nbytes", storage_nbytes, METH_NOARGS, nullptr},
                                  {"size", storage_nbytes, METH_NOARGS, nullptr},
                                  {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
                                  {"resize_", storage_resize, METH_O, nullptr},
@@ -646,6 +679,7 @@ void add_interop(PyObject* module) {
                          {Py_tp_getset, storage_getset},
                          {Py_mp_length, reinterpret_cast<void*>(storage_length)},
                          {Py_bf_getbuffer, reinterpret_cast<void*>(storage_getbuffer)},
+                         {Py_bf_releasebuffer, reinterpret_cast<void*>(storage_releasebuffer)},
                          {0, nullptr}};
   PyType_Spec spec{"torch.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT, slots};
   storage_type = reinterpret_cast<PyTypeObject*>(must(PyType_FromSpec(&spec)));

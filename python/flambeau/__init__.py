@@ -76,6 +76,7 @@ from . import _functional as _functional  # noqa: E402
 from . import _lowrank as _lowrank  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
+from . import _untyped as _untyped  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
 from ._functional import *  # noqa: E402
@@ -133,6 +134,16 @@ _LAZY_NAMES = {
     "grid_sampler_3d": "_sampling",
 }
 for _module, _names in (
+    (
+        "_storage",
+        "TypedStorage",
+    ),
+    (
+        "storage",
+        "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage"
+        " ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage"
+        " ShortStorage",
+    ),
     (
         "nn.functional",
         "bilinear channel_shuffle cosine_similarity native_channel_shuffle pairwise_distance pdist"

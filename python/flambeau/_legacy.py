@@ -25,6 +25,9 @@ def _construct(dtype, device, args):
         if first.dtype != dtype:
             raise TypeError(f"expected a tensor of dtype {dtype}, got {first.dtype}")
         return ops.alias(first)
+    untyped = getattr(first, "_untyped_storage", first)
+    if len(args) == 1 and isinstance(untyped, _C.UntypedStorage):
+        return ops.empty((0,), dtype=dtype, device=device).set_(first)
     if len(args) == 1 and isinstance(first, Size):
         return ops.empty(tuple(first), dtype=dtype, device=device)
     if all(isinstance(a, int) for a in args):

@@ -292,7 +292,26 @@ def apply_(self, function):
 
 @_method
 def storage(self):
-    return self.untyped_storage()
+    """The memory as a `TypedStorage`; `untyped_storage` is the newer way."""
+    from ._storage import _warn, typed
+
+    _warn()
+    return typed(self)
+
+
+@_method
+def _typed_storage(self):
+    from ._storage import typed
+
+    return typed(self)
+
+
+@_method
+def storage_type(self):
+    """The class of the storage by dtype, `FloatStorage` for float32."""
+    from ._storage import typed
+
+    return typed(self)._get_legacy_storage_class()
 
 
 def __torch_function__(cls, func, types, args=(), kwargs=None):
