@@ -40,6 +40,11 @@ from ._C import (
     promote_types,
     set_default_dtype,
     set_num_threads,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
     uint8,
 )
@@ -99,7 +104,7 @@ newaxis = None
 _LAZY_MODULES = {
     "_VF", "amp", "backends", "cpu", "cuda", "distributions", "fft", "func", "jit", "linalg",
     "masked", "multiprocessing", "nn", "optim", "overrides", "random", "serialization", "signal",
-    "special", "storage", "testing", "types", "utils", "version",
+    "sparse", "special", "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",
@@ -110,6 +115,13 @@ _LAZY_NAMES = {
     "iinfo": "_dtype_info",
     "GradScaler": "amp",
     "autocast": "amp",
+    "sparse_coo_tensor": "_sparse.construct",
+    "sparse_compressed_tensor": "_sparse.construct",
+    "sparse_csr_tensor": "_sparse.construct",
+    "sparse_csc_tensor": "_sparse.construct",
+    "sparse_bsr_tensor": "_sparse.construct",
+    "sparse_bsc_tensor": "_sparse.construct",
+    "_sparse_coo_tensor_unsafe": "_sparse.construct",
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",
     "vmap": "func",

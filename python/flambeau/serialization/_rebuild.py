@@ -95,6 +95,19 @@ def _meta_tensor(dtype, size, stride, requires_grad):
     return _tensor(meta, 0, size, stride, requires_grad)
 
 
+def _sparse_tensor(layout, data):
+    from flambeau._sparse.pickling import rebuild
+
+    if not isinstance(layout, _C.layout) or layout is _C.strided:
+        raise refuse(f"a sparse tensor of layout {layout!r:.40}")
+    parts = 2 if layout is _C.sparse_coo else 3
+    if not isinstance(data, tuple) or len(data) not in (parts + 1, 4):
+        raise refuse("a sparse tensor without its parts")
+    if not all(isinstance(t, _C.Tensor) and t.layout is _C.strided for t in data[:parts]):
+        raise refuse("a sparse tensor whose parts are not dense tensors")
+    return rebuild(layout, (*data[:parts], _integers(data[parts], "size"), *data[parts + 1 :]))
+
+
 def _parameter(data, requires_grad, hooks, state=None):
     if not isinstance(data, _C.Tensor):
         raise refuse("a Parameter without data")
@@ -124,6 +137,7 @@ REBUILD = {
     "torch._utils._rebuild_tensor_v2": GlobalRef(_tensor_v2),
     "torch._utils._rebuild_tensor_v3": GlobalRef(_tensor_v3),
     "torch._utils._rebuild_meta_tensor_no_storage": GlobalRef(_meta_tensor),
+    "torch._utils._rebuild_sparse_tensor": GlobalRef(_sparse_tensor),
     "torch._utils._rebuild_parameter": GlobalRef(_parameter),
     "torch._utils._rebuild_parameter_with_state": GlobalRef(_parameter),
     "torch._tensor._rebuild_from_type_v2": GlobalRef(_from_type),

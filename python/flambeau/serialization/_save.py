@@ -171,6 +171,7 @@ def _utils(name: str) -> _TorchGlobal:
 
 _REBUILD_TENSOR = _utils("_rebuild_tensor_v2")
 _REBUILD_META = _utils("_rebuild_meta_tensor_no_storage")
+_REBUILD_SPARSE = _utils("_rebuild_sparse_tensor")
 _REBUILD_PARAMETER = _utils("_rebuild_parameter")
 _REBUILD_PARAMETER_WITH_STATE = _utils("_rebuild_parameter_with_state")
 _REBUILD_FROM_TYPE = _TorchGlobal("torch._tensor", "_rebuild_from_type_v2")
@@ -248,6 +249,10 @@ class _TensorPickler(_PurePickler):
         return _REBUILD_FROM_TYPE, (function, kind, args, dict(state or {}))
 
     def _plain(self, t):
+        if t.layout is not _C.strided:
+            from flambeau._sparse.pickling import parts
+
+            return _REBUILD_SPARSE, parts(t)
         sizes, strides = tuple(t.shape), tuple(t.stride())
         if t.device.type == "meta":
             return _REBUILD_META, (t.dtype, sizes, strides, t.requires_grad)
