@@ -18,6 +18,7 @@ TYPES = {
     "float?": "_float | None", "bool": "_bool", "bool?": "_bool | None", "str": "_str",
     "str?": "_str | None", "dtype": "_dtype", "dtype?": "_dtype | None", "device?": "_Device",
     "layout?": "_layout | None", "memory_format?": "_memory_format | None",
+    "layout_name?": "_layout | None",
     "Generator?": "Generator | None", "pin?": "_bool | None", "rg": "_bool",
 }  # fmt: skip
 RETURNS = {

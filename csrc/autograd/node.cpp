@@ -528,8 +528,8 @@ Grads AccumulateGrad::apply(Grads grads) {
     } else {
       meta.grad = steal ? g : copy_as(g, variable);
     }
-  } else if (grad_enabled()) {
-    meta.grad = ops::add(meta.grad, g, 1);
+  } else if (grad_enabled() || (is_sparse(meta.grad) && !is_sparse(g))) {
+    meta.grad = is_sparse(meta.grad) ? ops::add(g, meta.grad, 1) : ops::add(meta.grad, g, 1);
     if (meta.grad->requires_grad) note_possible_cycle(variable);
   } else {
     ops::add_(meta.grad, g, 1);

@@ -18,6 +18,8 @@ namespace {
 
 void need_cpu(const Tensor& t, const char* what) {
   check<NotImplementedError>(!t.is_meta(), "Cannot copy out of meta tensor; no data! (", what, ")");
+  check<TypeError>(!is_sparse(t), what,
+                   ": can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
   check(!is_transform(t), what,
         ": Cannot access data pointer of Tensor that doesn't have storage: ",
         "it is inside a function transform (vmap, grad, jvp)");

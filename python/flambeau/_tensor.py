@@ -375,7 +375,6 @@ Tensor.__idiv__ = Tensor.__itruediv__
 Tensor._make_subclass = staticmethod(
     lambda cls, data, require_grad=False: _C._make_subclass(cls, data, require_grad)
 )
-Tensor.layout = property(lambda self: _C.strided)
 Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.name = property(lambda self: None)
 Tensor.__module__ = "torch"
