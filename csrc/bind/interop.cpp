@@ -526,7 +526,12 @@ PyGetSetDef storage_getset[] = {
     {}};
 
 PyObject* untyped_storage(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* { return wrap_storage(as_tensor(o).storage()); });
+  return guarded([&]() -> PyObject* {
+    check<NotImplementedError>(!is_sparse(as_tensor(o)),
+                               "Cannot access storage of SparseTensorImpl: a sparse tensor has "
+                               "indices and values, each with a storage of its own");
+    return wrap_storage(as_tensor(o).storage());
+  });
 }
 
 // _tensor_from_storage(storage, dtype, offset, sizes, strides)
