@@ -128,6 +128,7 @@ Tensor narrow_Tensor(const Tensor& self, int64_t dim, const Tensor& start, int64
 }
 
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  if (is_transform(self) && is_sparse(self)) return _sparse_narrow(self, dim, start, length);
   return clone(narrow(self, dim, start, length), MemoryFormat::Contiguous);
 }
 
