@@ -64,9 +64,11 @@ for _module, _name, _target in _C._aliases:
 
 from . import _contract as _contract  # noqa: E402
 from . import _functional as _functional  # noqa: E402
+from . import _lazy as _lazy  # noqa: E402
 from . import _lowrank as _lowrank  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
+from . import _tensor_elsewhere as _tensor_elsewhere  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
 from ._functional import *  # noqa: E402
@@ -135,6 +137,8 @@ for _module, _names in (
     ),
 ):
     _LAZY_NAMES.update(dict.fromkeys(_names.split(), _module))
+_LAZY_MODULES |= _lazy.MODULES
+_LAZY_NAMES |= _lazy.NAMES
 
 
 def __getattr__(name):
@@ -144,6 +148,8 @@ def __getattr__(name):
         value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
         globals()[name] = value
         return value
+    if name == "torch":  # `torch.torch`, by which some packages reach names
+        return _sys.modules[__package__]
     raise AttributeError(f"module 'torch' has no attribute '{name}' (flambeau {__version__})")
 
 
