@@ -25,6 +25,9 @@ def _construct(dtype, device, args):
         if first.dtype != dtype:
             raise TypeError(f"expected a tensor of dtype {dtype}, got {first.dtype}")
         return ops.alias(first)
+    untyped = getattr(first, "_untyped_storage", first)
+    if len(args) == 1 and isinstance(untyped, _C.UntypedStorage):
+        return ops.empty((0,), dtype=dtype, device=device).set_(first)
     if len(args) == 1 and isinstance(first, Size):
         return ops.empty(tuple(first), dtype=dtype, device=device)
     if all(isinstance(a, int) for a in args):
@@ -116,7 +119,8 @@ def apply_to_elements(name, function, self, *others):
     """Replaces each element by ``function`` of it and those of the other tensors."""
     if self.requires_grad or any(o.requires_grad for o in others):
         raise RuntimeError(
-            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+            "instead."
         )
     for t in (self, *others):
         if _C._transform_level(t):  # what function returns would have no derivative

@@ -121,10 +121,16 @@ def error_of(trace: str, path: pathlib.Path) -> str:
     """The error at the end of a traceback with the places a reader looks for."""
     lines = trace.rstrip().splitlines()
     starts = [i for i, line in enumerate(lines) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)]
-    message = " ".join(" ".join(lines[starts[-1] :]).split()) if starts else "no traceback"
+    if not starts:
+        return "no traceback: " + " ".join(lines[-1:])
+    message = " ".join(" ".join(lines[starts[-1] :]).split())
+    if len(starts) > 1:  # what another exception was raised for says more
+        message = f"{lines[starts[0]][:300]}; then {message[:120]}"
     places = re.findall(r'File "([^"]+)", line (\d+)', trace)
     ours = [f"line {line}" for file, line in places if file == str(path)]
-    last = [f"{'/'.join(pathlib.Path(file).parts[-3:])}:{line}" for file, line in places[-1:]]
+    first = trace[: trace.index(lines[starts[0]])]
+    last = re.findall(r'File "([^"]+)", line (\d+)', first)[-1:]
+    last = [f"{'/'.join(pathlib.Path(file).parts[-3:])}:{line}" for file, line in last]
     where = ", ".join(dict.fromkeys(ours[-1:] + last))
     return f"{message[:400]}  ({where})" if where else message[:400]
 
