@@ -209,7 +209,7 @@ again, optimizer2, _ = fresh.make_private(
     data_loader=DataLoader(TensorDataset(images, labels), batch_size=12),
     **plain,
 )
-fresh.load_checkpoint(path=path, module=again, optimizer=optimizer2, torch_load_kwargs={"weights_only": False})
+fresh.load_checkpoint(path=path, module=again, optimizer=optimizer2)
 result["loaded"] = [
     fresh.get_epsilon(1e-3),
     max((p - q).abs().max().item() for p, q in zip(model.parameters(), again.parameters())),

@@ -109,7 +109,7 @@ class Model(pl.LightningModule):
         return self(batch[0]).softmax(1)
 
     def configure_optimizers(self):
-        optimizer = torch.optim.AdamW(self.parameters(), lr=self.hparams.lr)
+        optimizer = torch.optim.AdamW(self.parameters(), lr=self.hparams.lr, eps=1e-3)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.05, total_steps=40)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 

@@ -45,7 +45,9 @@ for name, extra in solvers.items():
     result[name] = path[1:].flatten().tolist()
 
 # Single precision, decreasing times, several states, gradients with respect to the times.
-result["backwards"] = odeint(spiral, start, times.flip(0), rtol=1e-5, atol=1e-6).flatten().tolist()
+result["backwards"] = odeint(
+    lambda t, y: -spiral(t, y), start, times.flip(0), rtol=1e-5, atol=1e-6
+).flatten().tolist()
 states = odeint(
     lambda t, y: (y[1], -y[0] * (1 + t)), (torch.ones(3), torch.zeros(3)), times, rtol=1e-5, atol=1e-6
 )
