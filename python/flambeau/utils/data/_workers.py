@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
-import random  # workers seed it, and find it loaded
 import select
 import signal
 import socket
@@ -13,9 +12,6 @@ import time
 import weakref
 from collections import deque
 
-import flambeau.multiprocessing  # tensors of the dataset go to spawned workers by shared memory
-
-from . import _utils
 from ._utils.channel import Channel, Receiver
 from ._utils.worker import _worker_loop
 
@@ -242,7 +238,11 @@ class Workers:
         seconds = 0.005 if backlog else _CHECK_SECONDS
         if deadline is not None:
             seconds = min(seconds, max(0.0, deadline - time.monotonic()))
-        events = self.poll.poll(seconds * 1000)
+        try:
+            events = self.poll.poll(seconds * 1000)
+        except KeyboardInterrupt:
+            self.patience = 0.0
+            raise
         for descriptor, _ in events:
             self._read(self.by_descriptor[descriptor])
         if events:
