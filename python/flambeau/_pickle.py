@@ -33,7 +33,11 @@ _handles: WeakValueDictionary = WeakValueDictionary()
 
 def storage_handle(t) -> StorageHandle:
     """The handle of the storage of `t`."""
-    storage = t.untyped_storage()
+    return storage_handle_of(t.untyped_storage())
+
+
+def storage_handle_of(storage) -> StorageHandle:
+    """The handle of an untyped storage."""
     key = storage._cdata
     handle = _handles.get(key)
     if handle is None:
@@ -112,6 +116,10 @@ def with_memory(t):
 def _reduce_tensor(t, protocol: int):
     """`Tensor.__reduce_ex__`. A non-leaf pickles as a leaf with the same values."""
     t = with_memory(t)
+    if t.layout is not _C.strided:
+        from ._sparse.pickling import reduce
+
+        return reduce(t)
     state = dict(getattr(t, "__dict__", None) or {})
     kind = None if type(t) is _C.Tensor else type(t)
     sizes, strides, requires_grad = tuple(t.shape), tuple(t.stride()), t.requires_grad
@@ -142,7 +150,11 @@ def _deepcopy_tensor(t, memo: dict):
         )
     kind = None if type(t) is _C.Tensor else type(t)
     sizes, strides = tuple(t.shape), tuple(t.stride())
-    if t.device.type == "meta":
+    if t.layout is not _C.strided:
+        from ._sparse.pickling import copied
+
+        new = copied(t)
+    elif t.device.type == "meta":
         new = _rebuild_meta_tensor(kind, t.dtype, sizes, strides, t.requires_grad, None)
     else:
         handle = storage_handle(t)

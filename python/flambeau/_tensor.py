@@ -285,15 +285,33 @@ def is_pinned(self, device=None):
 @_method
 def apply_(self, function):
     """Replaces each element by ``function(element)``; slow, for cpu tensors."""
-    flat = [function(v) for v in self.reshape(-1).tolist()]
-    from ._factory import tensor
+    from ._legacy import apply_to_elements
 
-    return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+    return apply_to_elements("apply_", function, self)
 
 
 @_method
 def storage(self):
-    return self.untyped_storage()
+    """The memory as a `TypedStorage`; `untyped_storage` is the newer way."""
+    from ._storage import _warn, typed
+
+    _warn()
+    return typed(self)
+
+
+@_method
+def _typed_storage(self):
+    from ._storage import typed
+
+    return typed(self)
+
+
+@_method
+def storage_type(self):
+    """The class of the storage by dtype, `FloatStorage` for float32."""
+    from ._storage import typed
+
+    return typed(self)._get_legacy_storage_class()
 
 
 def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -357,7 +375,7 @@ Tensor.__idiv__ = Tensor.__itruediv__
 Tensor._make_subclass = staticmethod(
     lambda cls, data, require_grad=False: _C._make_subclass(cls, data, require_grad)
 )
-Tensor.layout = property(lambda self: _C.strided)
 Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.name = property(lambda self: None)
+Tensor._cdata = property(id)  # a tensor has one Python object for as long as anybody could ask
 Tensor.__module__ = "torch"
