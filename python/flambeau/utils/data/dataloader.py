@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import Any
 
 from . import _utils
 from ._utils.position import Position, check_state
@@ -138,6 +139,7 @@ class DataLoader:
         self.__initialized = True
         self._IterableDataset_len_called = None
         self._iterator = None
+        self._spare_memory: list = []
         self._position = None
         self._resume = None
         self.check_worker_number_rationality()
@@ -447,7 +449,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """A pass by worker processes."""
 
-    _pool = None
+    _pool: Any = None
 
     def __init__(self, loader):
         super().__init__(loader)
