@@ -28,7 +28,10 @@ PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(flambeau.__file__)))
 @pytest.fixture(autouse=True)
 def _no_process_stays():
     yield
-    gc.collect()  # what pytest kept of an exception keeps its loader
+    deadline = time.monotonic() + 10
+    while active_children() and time.monotonic() < deadline:
+        gc.collect()  # what pytest kept of an exception keeps its loader
+        time.sleep(0.01)
     assert not active_children()
     assert not [name for name in os.listdir("/dev/shm") if "flambeau" in name]
 

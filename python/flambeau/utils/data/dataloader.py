@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _utils
 from ._utils.position import Position, check_state
+from .datapipe import IterDataPipe
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
@@ -357,6 +358,8 @@ class _BaseDataLoaderIter:
         self._position = position
         position.follow(self)
         with position.replayed(resume):
+            if isinstance(self._dataset, IterDataPipe):
+                draw_seed(loader.generator)  # PyTorch's pipes share this one
             self._sampler_iter = iter(self._index_sampler)
             # Drawn also without workers, as it moves the random stream that programs rely on; not
             # where kept workers keep their seed.
