@@ -601,18 +601,14 @@ PyGetSetDef storage_getset[] = {
 
 PyObject* untyped_storage(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
-<<<<<<< HEAD
     const Tensor& t = as_tensor(o);
+    check<NotImplementedError>(!is_sparse(t),
+                               "Cannot access storage of SparseTensorImpl: a sparse tensor has "
+                               "indices and values, each with a storage of its own");
     check<NotImplementedError>(!is_transform(t),
                                "Cannot access storage of a tensor of a function transform (vmap, "
                                "grad, jvp): it stands for others");
     return wrap_storage(t.storage());
-=======
-    check<NotImplementedError>(!is_sparse(as_tensor(o)),
-                               "Cannot access storage of SparseTensorImpl: a sparse tensor has "
-                               "indices and values, each with a storage of its own");
-    return wrap_storage(as_tensor(o).storage());
->>>>>>> sparse
   });
 }
 
