@@ -402,6 +402,7 @@ _CONSTRUCTORS: dict = {
     complex: _scalar(complex),
     bool: _scalar(bool),
     str: _scalar(str),
+    bytes: lambda: b"",  # how protocol 2 writes it
     slice: slice,
     _C.device: _C.device,
     Size: _size,
