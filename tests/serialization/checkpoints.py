@@ -181,6 +181,13 @@ def _random_states(torch):
     return {"generator": g.get_state()}
 
 
+def _generator(torch):
+    g = torch.Generator()
+    g.manual_seed(11)
+    torch.rand(3, generator=g)
+    return g
+
+
 def _meta(torch):
     return [torch.empty(2, 3, device="meta"), torch.nn.Parameter(torch.empty(2, device="meta"))]
 
@@ -271,6 +278,7 @@ CASES = {
     ),
     "meta": Case(_meta),
     "random": Case(_random_states),
+    "generator": Case(_generator, load=TRUST),
     "numpy": Case(_numpy, safe=_numpy_safe),
     "numpy_trusted": Case(_numpy, load=TRUST),
     "module": Case(_module, load=TRUST),
@@ -353,6 +361,8 @@ class Comparison:
                 self.compare(f"{where}[{i}]", g, e)
         elif isinstance(expected, np.ndarray):
             self.expect(where, (got.dtype, got.tolist()), (expected.dtype, expected.tolist()))
+        elif isinstance(expected, torch.Generator):
+            self.compare(where, got.get_state(), expected.get_state())
         elif isinstance(expected, float):
             if not (self.close and abs(got - expected) <= 1e-6 * abs(expected)):
                 self.expect(where, struct.pack("d", got), struct.pack("d", expected))
