@@ -17,7 +17,7 @@ struct Tag {
   PyObject_HEAD int value;
 };
 PyTypeObject *dtype_type, *layout_type, *memory_format_type, *device_type, *generator_type;
-PyObject* dtypes[kNumDTypes];
+PyObject* dtypes[kAllDTypes];
 constexpr int kNumLayouts = 6;  // strided, then those of SparseLayout
 PyObject* layouts[kNumLayouts];
 
@@ -45,7 +45,7 @@ PyObject* dtype_get(PyObject* self, void* what) {
     case 2:
       return PyBool_FromLong(is_complex(t));
     default:
-      return PyBool_FromLong(t != DType::Bool && t != DType::UInt8);
+      return PyBool_FromLong(is_signed(t));
   }
 }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
@@ -322,7 +322,7 @@ void add_types(PyObject* module) {
                               {Py_tp_dealloc, fn(generator_dealloc)},
                               {Py_tp_methods, generator_methods},
                               {Py_tp_getset, generator_getset}});
-  for (int i = 0; i < kNumDTypes; i++) {
+  for (int i = 0; i < kAllDTypes; i++) {
     dtypes[i] = make_tag(dtype_type, i);
     must(PyModule_AddObjectRef(module, kDTypes[i].name, dtypes[i]));
   }

@@ -17,12 +17,18 @@ from ._C import (
     can_cast,
     channels_last,
     channels_last_3d,
+    complex32,
     complex64,
     complex128,
     contiguous_format,
     default_generator,
     device,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -47,6 +53,9 @@ from ._C import (
     sparse_csr,
     strided,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ._C import UntypedStorage as UntypedStorage
 from ._C import bool as bool
@@ -72,6 +81,7 @@ from . import _functional as _functional  # noqa: E402
 from . import _lowrank as _lowrank  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
+from . import _untyped as _untyped  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
 from ._functional import *  # noqa: E402
@@ -91,6 +101,7 @@ half = float16
 short = int16
 int = int32
 long = int64
+chalf = complex32
 cfloat = complex64
 cdouble = complex128
 
@@ -135,6 +146,16 @@ _LAZY_NAMES = {
     "grid_sampler_3d": "_sampling",
 }
 for _module, _names in (
+    (
+        "_storage",
+        "TypedStorage",
+    ),
+    (
+        "storage",
+        "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage"
+        " ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage"
+        " ShortStorage",
+    ),
     (
         "nn.functional",
         "bilinear channel_shuffle cosine_similarity native_channel_shuffle pairwise_distance pdist"

@@ -59,7 +59,7 @@ def is_tensor(obj):
 
 def is_storage(obj):
     """Whether ``obj`` is a storage."""
-    return isinstance(obj, _C.UntypedStorage)
+    return isinstance(obj, _C.UntypedStorage) or hasattr(type(obj), "_new_wrapped_storage")
 
 
 def is_floating_point(input):

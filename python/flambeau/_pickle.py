@@ -33,7 +33,11 @@ _handles: WeakValueDictionary = WeakValueDictionary()
 
 def storage_handle(t) -> StorageHandle:
     """The handle of the storage of `t`."""
-    storage = t.untyped_storage()
+    return storage_handle_of(t.untyped_storage())
+
+
+def storage_handle_of(storage) -> StorageHandle:
+    """The handle of an untyped storage."""
     key = storage._cdata
     handle = _handles.get(key)
     if handle is None:
@@ -51,6 +55,8 @@ def copy_storage(data):
 
 
 def _storage_from_bytes(data) -> StorageHandle:
+    if isinstance(data, _C.UntypedStorage):
+        return StorageHandle(data)  # out of band: the memory is there already
     return StorageHandle(copy_storage(data))
 
 

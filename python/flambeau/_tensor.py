@@ -237,11 +237,22 @@ def __dir__(self):
 
 @_method
 def is_shared(self):
-    return False
+    """Whether other processes can show this tensor's memory.
+
+    >>> flambeau.zeros(2).is_shared()
+    False
+    """
+    return self.device.type == "cpu" and self.untyped_storage().is_shared()
 
 
 @_method
 def share_memory_(self):
+    """Moves the memory of this tensor, and of all its views, to where other processes can show it.
+
+    >>> flambeau.zeros(2).share_memory_().is_shared()
+    True
+    """
+    self.untyped_storage().share_memory_()
     return self
 
 
@@ -274,15 +285,33 @@ def is_pinned(self, device=None):
 @_method
 def apply_(self, function):
     """Replaces each element by ``function(element)``; slow, for cpu tensors."""
-    flat = [function(v) for v in self.reshape(-1).tolist()]
-    from ._factory import tensor
+    from ._legacy import apply_to_elements
 
-    return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+    return apply_to_elements("apply_", function, self)
 
 
 @_method
 def storage(self):
-    return self.untyped_storage()
+    """The memory as a `TypedStorage`; `untyped_storage` is the newer way."""
+    from ._storage import _warn, typed
+
+    _warn()
+    return typed(self)
+
+
+@_method
+def _typed_storage(self):
+    from ._storage import typed
+
+    return typed(self)
+
+
+@_method
+def storage_type(self):
+    """The class of the storage by dtype, `FloatStorage` for float32."""
+    from ._storage import typed
+
+    return typed(self)._get_legacy_storage_class()
 
 
 def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -226,7 +226,7 @@ def cuda_file():
 
 
 def test_map_location():
-    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a cuda device"):
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device"):
         flambeau.load(cuda_file())
     seen = []
 

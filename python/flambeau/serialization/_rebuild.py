@@ -5,20 +5,13 @@ Every number comes from the file and is checked before the core sees it.
 
 from __future__ import annotations
 
+import importlib
+
 from flambeau import _C
+from flambeau._storage import TypedStorage
 
-from ._names import StorageType, import_global
-from ._restricted import GlobalRef, refuse, set_attributes
-
-
-class LoadedStorage:
-    """A storage of the file with the dtype it was saved as; `untyped` None: on meta."""
-
-    __slots__ = ("untyped", "kind")
-
-    def __init__(self, untyped, kind: StorageType) -> None:
-        self.untyped = untyped
-        self.kind = kind
+from ._names import import_global
+from ._restricted import GlobalRef, refuse, set_attributes, shown
 
 
 def _integers(values, what: str) -> tuple[int, ...]:
@@ -26,23 +19,31 @@ def _integers(values, what: str) -> tuple[int, ...]:
         raise refuse(f"a tensor whose {what} is a {type(values).__name__}")
     for v in values:
         if type(v) is not int or not 0 <= v < 1 << 62:
-            raise refuse(f"a tensor whose {what} contains {v!r:.40}")
+            raise refuse(f"a tensor whose {what} contains {shown(v)}")
     return tuple(values)
 
 
 def _tensor(storage, offset, size, stride, requires_grad, dtype=None):
-    if not isinstance(storage, LoadedStorage):
+    if isinstance(storage, TypedStorage):
+        storage, dtype = storage._untyped_storage, dtype or storage.dtype
+    if not isinstance(storage, _C.UntypedStorage):
         raise refuse("a tensor without a storage")
-    dtype = dtype or storage.kind.dtype or _C.uint8
+    dtype = dtype or _C.uint8
+    sizes, strides, offset = _geometry(offset, size, stride)
+    _check_bounds(storage.nbytes(), dtype, offset, sizes, strides)
+    t = _C._tensor_from_storage(storage, dtype, offset, sizes, strides)
+    return _requiring_grad(t, requires_grad)
+
+
+def _geometry(offset, size, stride) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     sizes, strides = _integers(size, "size"), _integers(stride, "stride")
     (offset,) = _integers((offset,), "storage offset")
     if len(sizes) != len(strides) or len(sizes) > 64:
         raise refuse(f"a tensor with {len(sizes)} sizes and {len(strides)} strides")
-    if storage.untyped is None:
-        t = _C.ops.empty_strided(sizes, strides, dtype=dtype, device="meta")
-    else:
-        _check_bounds(storage.untyped.nbytes(), dtype, offset, sizes, strides)
-        t = _C._tensor_from_storage(storage.untyped, dtype, offset, sizes, strides)
+    return sizes, strides, offset
+
+
+def _requiring_grad(t, requires_grad):
     return t.requires_grad_() if requires_grad is True else t
 
 
@@ -65,34 +66,81 @@ def _tensor_v1(storage, offset, size, stride):
 
 
 def _tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata=None):
-    return _with_metadata(_tensor(storage, offset, size, stride, requires_grad), metadata)
+    if metadata:
+        return _with_metadata(storage, offset, size, stride, requires_grad, metadata)
+    return _tensor(storage, offset, size, stride, requires_grad)
 
 
 def _tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
     if not isinstance(dtype, _C.dtype):
         raise refuse("a tensor without a dtype")
-    return _with_metadata(_tensor(storage, offset, size, stride, requires_grad, dtype), metadata)
+    if metadata:
+        raise refuse(f"a tensor of dtype {dtype} with metadata")
+    return _tensor(storage, offset, size, stride, requires_grad, dtype)
 
 
-def _with_metadata(t, metadata):
-    """Applies the conjugate and negative bits, which are lazy views in PyTorch."""
-    if not metadata:
-        return t
+def _with_metadata(storage, offset, size, stride, requires_grad, metadata):
+    """Applies the conjugate and negative bits, which are lazy views in PyTorch.
+
+    It does so to the storage, once: a tensor may repeat its elements any number of times.
+    """
     if not isinstance(metadata, dict) or not set(metadata) <= {"conj", "neg"}:
-        raise refuse(f"a tensor with unknown metadata {metadata!r:.80}")
-    requires_grad, t = t.requires_grad, t.detach()
-    if metadata.get("conj"):
-        t = t.conj()
-    if metadata.get("neg"):
-        t = t.neg()
-    return t.requires_grad_() if requires_grad else t
+        raise refuse("a tensor with unknown metadata")
+    if not isinstance(storage, TypedStorage):
+        raise refuse("a tensor with metadata and without a typed storage")
+    conj, neg = metadata.get("conj") is True, metadata.get("neg") is True
+    applied = storage.__dict__.setdefault("_applied", {})
+    if (conj, neg) not in applied:
+        t = storage._tensor()
+        t = t.conj().clone() if conj else t
+        applied[conj, neg] = (t.neg() if neg else t)._typed_storage()
+    return _tensor(applied[conj, neg], offset, size, stride, requires_grad)
 
 
 def _meta_tensor(dtype, size, stride, requires_grad):
     if not isinstance(dtype, _C.dtype):
         raise refuse("a tensor without a dtype")
-    meta = LoadedStorage(None, StorageType("", dtype))
-    return _tensor(meta, 0, size, stride, requires_grad)
+    sizes, strides, _ = _geometry(0, size, stride)
+    _check_bounds(1 << 61, dtype, 0, sizes, strides)
+    t = _C.ops.empty_strided(sizes, strides, dtype=dtype, device="meta")
+    return _requiring_grad(t, requires_grad)
+
+
+def _from_cpu_tensor(data, dtype, device, requires_grad):
+    """A tensor of a device that PyTorch moves to the CPU in files."""
+    if not isinstance(data, _C.Tensor) or not isinstance(dtype, _C.dtype):
+        raise refuse("a tensor of a device without its data")
+    placed = data.detach().to(device=_C.device(device), dtype=dtype)
+    return _requiring_grad(placed, requires_grad)
+
+
+def _root(name: str):
+    """A function of the package that not every build has."""
+    return getattr(importlib.import_module("flambeau"), name, None)
+
+
+def _layout(name):
+    """The layout of a name such as ``torch.strided``."""
+    found = getattr(_C, name.removeprefix("torch."), None) if isinstance(name, str) else None
+    if not isinstance(found, _C.layout):
+        raise refuse(f"the layout {shown(name)}, which this build does not have")
+    return found
+
+
+def _refuse_quantized(*args):
+    raise refuse("a quantized tensor, which this build does not have")
+
+
+def _refuse_nested(*args):
+    raise refuse("a nested tensor, which this build does not have")
+
+
+def _refuse_wrapper(*args):
+    raise refuse("a tensor of a wrapper subclass, which this build does not have")
+
+
+def _refuse_numpy(*args):
+    raise refuse("a tensor of another device, saved as a NumPy array; save it from the CPU")
 
 
 def _sparse_tensor(layout, data):
@@ -141,4 +189,10 @@ REBUILD = {
     "torch._utils._rebuild_parameter": GlobalRef(_parameter),
     "torch._utils._rebuild_parameter_with_state": GlobalRef(_parameter),
     "torch._tensor._rebuild_from_type_v2": GlobalRef(_from_type),
+    "torch._utils._rebuild_device_tensor_from_cpu_tensor": GlobalRef(_from_cpu_tensor),
+    "torch._utils._rebuild_device_tensor_from_numpy": GlobalRef(_refuse_numpy),
+    "torch._utils._rebuild_qtensor": GlobalRef(_refuse_quantized),
+    "torch._utils._rebuild_nested_tensor": GlobalRef(_refuse_nested),
+    "torch._utils._rebuild_wrapper_subclass": GlobalRef(_refuse_wrapper),
+    "torch.serialization._get_layout": GlobalRef(_layout),
 }

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import pickle
 import struct
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict, defaultdict
 
 from flambeau import _C
 from flambeau._size import Size
 
+from ._names import Lazy, missing_here
+
 # A key is hashed in C recursion without a bound: deep or wide tuples of tuples are refused.
-_KEY_DEPTH, _KEY_NODES = 16, 4096
+_KEY_DEPTH, _KEY_NODES = 16, 256
 _MARK = object()
 _MAX_TEXT = 1 << 31
+_CHUNK = 1 << 20
+# How many elements the calls of a pickle may copy into new containers, so that a small file cannot
+# fill the memory with copies of one list.
+_COPIES = 1 << 24
 
 
 class GlobalRef:
@@ -36,10 +43,23 @@ def refuse(problem: str) -> pickle.UnpicklingError:
     )
 
 
+def shown(value) -> str:
+    """A short name of what a file built; never its whole text, which could be without end."""
+    if isinstance(value, str | bytes):
+        return repr(value[:60])
+    if value is None or isinstance(value, bool | float) or type(value) is int and abs(value) < 1e30:
+        return repr(value)
+    if isinstance(value, type):
+        return value.__qualname__
+    return f"a {type(value).__qualname__}"
+
+
 def check_key(key, depth: int = 0, budget: list | None = None) -> None:
     """Raises unless `key` can be hashed cheaply."""
     budget = [_KEY_NODES] if budget is None else budget
     budget[0] -= 1
+    if isinstance(key, slice):
+        key = (key.start, key.stop, key.step)
     if isinstance(key, tuple | frozenset):
         if depth == _KEY_DEPTH or budget[0] < len(key):
             raise refuse("a dictionary key or set element is nested too deeply")
@@ -67,6 +87,7 @@ class RestrictedUnpickler:
         self._persistent_load = persistent_load
         self._stack: list = []
         self._memo: dict[int, object] = {}
+        self._copies = _COPIES
 
     def load(self):
         """The object; raises `pickle.UnpicklingError` for anything refused or damaged."""
@@ -87,15 +108,24 @@ class RestrictedUnpickler:
             IndexError, KeyError, TypeError, ValueError, AttributeError, OverflowError,
             UnicodeError, struct.error, RecursionError,
         ) as e:  # fmt: skip
-            raise refuse(f"the pickle is damaged ({type(e).__name__}: {e})") from e
+            raise refuse(f"the pickle is damaged ({type(e).__name__}: {str(e)[:200]})") from e
 
     # -- reading and the stack --
 
     def _read(self, count: int) -> bytes:
-        data = self._read_raw(count)
-        if len(data) != count:
-            raise refuse("the pickle ends early")
-        return data
+        if count <= _CHUNK:
+            data = self._read_raw(count)
+            if len(data) != count:
+                raise refuse("the pickle ends early")
+            return data
+        # A file allocates what it is asked for before it finds its end.
+        parts = []
+        while count:
+            parts.append(self._read_raw(min(count, _CHUNK)))
+            if not parts[-1]:
+                raise refuse("the pickle ends early")
+            count -= len(parts[-1])
+        return b"".join(parts)
 
     def _number(self, format: str):
         return struct.unpack(format, self._read(struct.calcsize(format)))[0]
@@ -193,15 +223,23 @@ class RestrictedUnpickler:
 
     def _find(self, module: str, name: str) -> None:
         full = f"{module}.{name}"
+        if full not in self._trusted and full not in self._globals:
+            # Protocol 2 has the names of Python 2.
+            old = f"{module}.{name}"
+            module, name = NAME_MAPPING.get((module, name), (module, name))
+            full = f"{IMPORT_MAPPING.get(module, module)}.{name}"
+            full = full if full in self._trusted or full in self._globals else old
         if full in self._trusted:
             self._stack.append(self._trusted[full])
         elif full in self._globals:
-            self._stack.append(self._globals[full])
+            found = self._globals[full]
+            self._stack.append(found.get() if isinstance(found, Lazy) else found)
         else:
             raise refuse(
-                f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please "
-                f"use `torch.serialization.add_safe_globals([{name}])` if you trust this class or "
-                "function"
+                missing_here(module, name)
+                or f"Unsupported global: GLOBAL {full[:200]} was not an allowed global by default. "
+                f"Please use `torch.serialization.add_safe_globals([{name[:100]}])` if you trust "
+                "this class or function"
             )
 
     def _stack_global(self) -> None:
@@ -221,19 +259,29 @@ class RestrictedUnpickler:
 
     def _call(self, function, args: tuple):
         if isinstance(function, GlobalRef):
+            self._count_copies(args)
             return function.call(*args)
         constructor = _CONSTRUCTORS.get(function) if isinstance(function, type) else None
         if constructor is not None:
+            self._count_copies(args)
             return constructor(*args)
         if self._is_trusted(function):
             return function(*args)
-        raise refuse(f"a call of {function!r:.80}, which is not an allowed function")
+        raise refuse(f"a call of {shown(function)}, which is not an allowed function")
+
+    def _count_copies(self, args: tuple) -> None:
+        for a in args:
+            if isinstance(a, list | tuple | set | frozenset | dict | str | bytes | bytearray):
+                self._copies -= len(a)
+        if self._copies < 0:
+            raise refuse("it copies containers again and again")
 
     def _new(self, kwargs: dict) -> None:
         args, kind = self._pop(), self._pop()
         if not (isinstance(kind, type) and isinstance(args, tuple)):
             raise refuse("the pickle is damaged (no class to instantiate)")
         if kind in _CONSTRUCTORS and not kwargs:
+            self._count_copies(args)
             self._stack.append(_CONSTRUCTORS[kind](*args))
         elif self._is_trusted(kind):
             self._stack.append(kind.__new__(kind, *args, **kwargs))
@@ -269,7 +317,7 @@ def set_attributes(target, state) -> None:
     for name in state:
         # An attribute of the class, such as a method, stays what it is.
         if not isinstance(name, str) or hasattr(type(target), name):
-            raise refuse(f"state that sets the attribute {name!r:.80}")
+            raise refuse(f"state that sets the attribute {shown(name)}")
     target.__dict__.update(state)
 
 
@@ -311,8 +359,8 @@ def _counter(source=()):
 
 
 def _default_dict(factory=None, source=()):
-    if factory is not None and factory not in _CONSTRUCTORS:
-        raise refuse(f"a defaultdict of {factory!r:.80}")
+    if factory is not None and not (isinstance(factory, type) and factory in _CONSTRUCTORS):
+        raise refuse(f"a defaultdict of {shown(factory)}")
     return defaultdict(factory, _pairs(dict)(source))
 
 
@@ -424,12 +472,12 @@ def _ordered_handlers() -> dict:
         p.TUPLE3: lambda m: m._tuple(3),
         p.LIST: lambda m: m._stack.append(m._pop_to_mark()),
         p.DICT: m_._dict,
-        p.FROZENSET: m_._frozenset,
+        p.FROZENSET: lambda m: m._frozenset(),
         p.APPEND: m_._append,
         p.APPENDS: lambda m: _extend(m, m._pop_to_mark()),
         p.SETITEM: m_._set_item,
         p.SETITEMS: lambda m: m._set_items(m._pop_to_mark()),
-        p.ADDITEMS: m_._add_items,
+        p.ADDITEMS: lambda m: m._add_items(),
         p.PUT: lambda m: m._put(int(m._line())),
         p.BINPUT: lambda m: m._put(m._number("<B")),
         p.LONG_BINPUT: lambda m: m._put(m._number("<I")),
@@ -442,7 +490,7 @@ def _ordered_handlers() -> dict:
         p.REDUCE: m_._reduce,
         p.NEWOBJ: lambda m: m._new({}),
         p.NEWOBJ_EX: m_._new_ex,
-        p.BUILD: m_._build,
+        p.BUILD: lambda m: m._build(),
         p.BINPERSID: m_._persistent,
     }
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pickletools
+import io
 
 from ._archive import ArchiveReader
-from ._names import plain_globals, to_torch
-from ._rebuild import REBUILD
+from ._names import to_torch
+from ._restricted import RestrictedUnpickler
 
 _trusted: list = []
 
@@ -58,27 +58,78 @@ class safe_globals:
         _trusted[:] = self._before
 
 
+class _Stand:
+    """Stands for whatever the pickle would build."""
+
+    def __getattr__(self, name):
+        return _Stand()
+
+
+class _Names(RestrictedUnpickler):
+    """Follows a pickle and notes the globals that it names; builds nothing."""
+
+    def __init__(self, file) -> None:
+        super().__init__(file, {}, {}, lambda pid: _Stand())
+        self.found: list[str] = []
+
+    def _find(self, module: str, name: str) -> None:
+        full = f"{module}.{name}"
+        if full not in self.found:
+            self.found.append(full)
+        self._stack.append(_Stand())
+
+    def _call(self, function, args: tuple):
+        return _Stand()
+
+    def _new(self, kwargs: dict) -> None:
+        self._pop()
+        self._stack[-1] = _Stand()
+
+    def _build(self) -> None:
+        self._pop()
+
+    def _set_items(self, items: list) -> None:
+        if not isinstance(self._stack[-1], _Stand):
+            items[::2] = [k if isinstance(k, str | int) else id(k) for k in items[::2]]
+            super()._set_items(items)
+
+    def _add_items(self) -> None:
+        self._pop_to_mark()
+
+    def _frozenset(self) -> None:
+        self._pop_to_mark()
+        self._stack.append(frozenset())
+
+    def _top(self, kind):
+        return [] if isinstance(self._stack[-1], _Stand) else super()._top(kind)
+
+
 def get_unsafe_globals_in_checkpoint(f) -> list[str]:
-    """Names that the file `f` (zip format) uses and that `load` would refuse now."""
+    """Names that the file `f` (zip format) uses and that `load` would refuse now.
+
+    Args:
+        f: a path, or a binary file object.
+    """
+    from ._unpickle import allowed
+
     file = open(f, "rb") if isinstance(f, str) or hasattr(f, "__fspath__") else f
     try:
-        data = ArchiveReader(file, "the file").read("data.pkl")
+        start = file.tell()
+        head = file.read(4)
+        file.seek(start)
+        if head != b"PK\x03\x04":
+            raise ValueError(
+                "Expected input to be a checkpoint returned by torch.save (zip format)"
+            )
+        archive = ArchiveReader(file, "the file")
+        if "constants.pkl" in archive:
+            raise ValueError(
+                "Expected input to be a checkpoint returned by torch.save but got TorchScript"
+            )
+        names = _Names(io.BytesIO(archive.read("data.pkl")))
     finally:
         if file is not f:
             file.close()
-    extra = {"_codecs.encode", "builtins.bytearray", "__builtin__.bytearray"}
-    allowed = {*plain_globals(), *REBUILD, *trusted_globals(), *extra}
-    found: list[str] = []
-    texts: list[str] = []
-    for opcode, argument, _ in pickletools.genops(data):
-        if isinstance(argument, str):
-            texts.append(argument)
-        if opcode.name == "GLOBAL":
-            name = str(argument).replace(" ", ".", 1)
-        elif opcode.name == "STACK_GLOBAL" and len(texts) >= 2:
-            name = ".".join(texts[-2:])
-        else:
-            continue
-        if name not in allowed and name not in found:
-            found.append(name)
-    return found
+    names.load()
+    known = {*allowed(), *trusted_globals()}
+    return [name for name in names.found if name not in known]

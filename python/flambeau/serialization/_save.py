@@ -1,4 +1,4 @@
-"""`save`: a pickle with tensors pulled out, in PyTorch's zip container.
+"""`save`: a pickle with tensors pulled out, in PyTorch's zip container or the older format.
 
 The pickle names PyTorch's own functions and classes, so that PyTorch reads the file. A storage is
 written once, and only the part of it that saved tensors reach where that leaves out a good deal:
@@ -15,11 +15,15 @@ import sys
 from collections import OrderedDict
 from typing import Any
 
-from flambeau import _C
+from flambeau import _C, _file_options
 from flambeau._pickle import with_memory
+from flambeau._storage import TypedStorage
 
 from ._archive import ALIGNMENT, ArchiveWriter
+from ._legacy import write_legacy
+from ._location import location_tag
 from ._names import STORAGE_OF_DTYPE, dtype_name, to_torch
+from ._options import data_is_skipped
 
 # Leaving out less than this is not worth a storage of another size than the original.
 _TRIM_FROM = 4096
@@ -39,8 +43,10 @@ def save(
         obj: anything that pickles: a state dict, a tensor, nested containers of them.
         f: a path, or a binary file object. A path is written under another name first and then
             renamed: a reader finds the old file or the new one, never a part.
-        pickle_module: None or `pickle`; others are refused.
+        pickle_module: module whose `Pickler` to use in place of `pickle`'s. It pickles tensors with
+            their bytes; only flambeau reads such a file, with weights_only=False.
         pickle_protocol: protocol of the pickle, 2 for files that everything reads.
+        _use_new_zipfile_serialization: False writes the format before PyTorch 1.6.
 
     Tensors that share memory share it again after loading. Of a large storage only the part that
     the saved tensors reach is written.
@@ -53,45 +59,57 @@ def save(
         >>> flambeau.load(file)
         {'weight': tensor([1., 1.])}
     """
-    if pickle_module not in (None, pickle):
-        raise ValueError(f"save: pickle_module must be None or pickle, got {pickle_module!r}")
-    if not _use_new_zipfile_serialization:
-        raise ValueError(
-            "save: the format before PyTorch 1.6 is read but not written; "
-            "leave _use_new_zipfile_serialization out"
-        )
-    byteorder = not _disable_byteorder_record
-    if isinstance(f, str | os.PathLike):
-        path = os.fspath(f)
-        folder = os.path.splitext(os.path.basename(path))[0] or "archive"
-        data, storages = _pickle(obj, pickle_protocol)
-        with _replacing(path) as file:
-            _write(file, folder, data, storages, byteorder)
-    elif hasattr(f, "write"):
-        data, storages = _pickle(obj, pickle_protocol)
-        _write(f, "archive", data, storages, byteorder)
-    else:
+    is_path = isinstance(f, str | os.PathLike)
+    if not is_path and not hasattr(f, "write"):
         raise AttributeError(
             f"save: expected 'f' to be a string, path, or a file object with 'write', "
             f"got {type(f).__name__}"
         )
+    folder = "archive"
+    if is_path:
+        folder = os.path.splitext(os.path.basename(os.fspath(f)))[0] or folder
+    if pickle_module in (None, pickle):
+        data, storages = _pickle(obj, pickle_protocol, not _use_new_zipfile_serialization)
+    else:
+        data, storages = _pickle_with(pickle_module, obj, pickle_protocol), []
+
+    def write(file) -> None:
+        if _use_new_zipfile_serialization:
+            _write(file, folder, data, storages, not _disable_byteorder_record)
+        else:
+            write_legacy(file, data, storages, pickle_protocol)
+
+    if is_path:
+        with replacing(os.fspath(f)) as file:
+            write(file)
+    else:
+        write(f)
+
+
+def _pickle_with(module, obj, protocol: int) -> bytes:
+    buffer = io.BytesIO()
+    module.Pickler(buffer, protocol=protocol).dump(obj)
+    return buffer.getvalue()
 
 
 def _write(file, folder: str, data: bytes, storages: list, byteorder: bool) -> None:
-    writer = ArchiveWriter(file, folder)
+    options = _file_options.save
+    writer = ArchiveWriter(file, folder, options.storage_alignment, options.compute_crc32)
     writer.write("data.pkl", data)
     writer.write(".format_version", b"1")
-    writer.write(".storage_alignment", str(ALIGNMENT).encode())
+    writer.write(".storage_alignment", str(options.storage_alignment).encode())
     if byteorder:
         writer.write("byteorder", sys.byteorder.encode())
-    for key, storage in enumerate(storages):
-        writer.write(f"data/{key}", storage.kept())
+    skip = data_is_skipped()
+    for storage in storages:
+        part = storage.kept()
+        writer.write(f"data/{storage.key}", bytes(part.nbytes) if skip else part)
     writer.write("version", b"3\n")
     writer.close()
 
 
 @contextlib.contextmanager
-def _replacing(path: str):
+def replacing(path: str):
     """A binary file that takes the place of `path` when the block ends well."""
     path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):
@@ -149,7 +167,14 @@ class _Storage:
         self.start, self.stop = 0, self.storage.nbytes()
 
     def kept(self) -> memoryview:
+        if self.storage.device.type != "cpu":
+            return memoryview(self.storage.to(device="cpu"))[self.start : self.stop]
         return memoryview(self.storage)[self.start : self.stop]
+
+    @property
+    def itemsize(self) -> int:
+        """Of the class by dtype that the file names; 1 where there is none."""
+        return self.dtype.itemsize if dtype_name(self.dtype) in _STORAGES else 1
 
 
 class _TorchGlobal:
@@ -170,8 +195,11 @@ def _utils(name: str) -> _TorchGlobal:
 
 
 _REBUILD_TENSOR = _utils("_rebuild_tensor_v2")
-_REBUILD_META = _utils("_rebuild_meta_tensor_no_storage")
+_REBUILD_TENSOR_OF_DTYPE = _utils("_rebuild_tensor_v3")
 _REBUILD_SPARSE = _utils("_rebuild_sparse_tensor")
+_GET_LAYOUT = _TorchGlobal("torch.serialization", "_get_layout")
+_UNTYPED = _TorchGlobal("torch.storage", "UntypedStorage")
+_REBUILD_META = _utils("_rebuild_meta_tensor_no_storage")
 _REBUILD_PARAMETER = _utils("_rebuild_parameter")
 _REBUILD_PARAMETER_WITH_STATE = _utils("_rebuild_parameter_with_state")
 _REBUILD_FROM_TYPE = _TorchGlobal("torch._tensor", "_rebuild_from_type_v2")
@@ -189,13 +217,13 @@ class _StorageRef:
         self.id = id
 
 
-def _pickle(obj, protocol: int) -> tuple[bytes, list[_Storage]]:
-    first = _TensorPickler(protocol, {})
+def _pickle(obj, protocol: int, legacy: bool) -> tuple[bytes, list[_Storage]]:
+    first = _TensorPickler(protocol, {}, legacy)
     data = first.run(obj)
     trimmed = [s.trim() for s in first.storages.values()]
     if not any(trimmed):
         return data, list(first.storages.values())
-    second = _TensorPickler(protocol, first.storages)
+    second = _TensorPickler(protocol, first.storages, legacy)
     data = second.run(obj)
     for storage in second.storages.values():
         if storage.key not in second.settled:  # made by a __reduce__ during the second pass
@@ -208,8 +236,9 @@ _PurePickler: Any = vars(pickle)["_Pickler"]
 
 
 class _TensorPickler(_PurePickler):
-    def __init__(self, protocol: int, known: dict) -> None:
+    def __init__(self, protocol: int, known: dict, legacy: bool) -> None:
         self._buffer = io.BytesIO()
+        self.legacy = legacy
         super().__init__(self._buffer, protocol)
         self.storages: dict[int, _Storage] = dict(known)
         self.settled = {s.key for s in known.values()}
@@ -219,15 +248,34 @@ class _TensorPickler(_PurePickler):
         return self._buffer.getvalue()
 
     def persistent_id(self, obj):
-        return obj.id if type(obj) is _StorageRef else None
+        if type(obj) is _StorageRef:
+            return obj.id
+        if isinstance(obj, TypedStorage):
+            return self._whole(obj._untyped_storage, obj.dtype)
+        if isinstance(obj, _C.UntypedStorage):
+            return self._whole(obj, None)
+        return None
+
+    def _whole(self, untyped, dtype):
+        storage = self._storage(untyped, dtype or _C.uint8)
+        storage.reach(0, untyped.nbytes())
+        return self._id(storage, None if dtype is None else dtype_name(dtype), untyped.nbytes())
+
+    def _id(self, storage, dtype: str | None, nbytes: int) -> tuple:
+        kind = _STORAGES.get(dtype or "", _UNTYPED)
+        count = nbytes if kind is _UNTYPED else nbytes // storage.dtype.itemsize
+        id = ("storage", kind, storage.key, location_tag(storage.storage), count)
+        return (*id, None) if self.legacy else id
 
     def reducer_override(self, obj):
         if isinstance(obj, _C.Tensor):
             return self._tensor(with_memory(obj))
         if isinstance(obj, _TorchGlobal):
             return obj.name
-        if isinstance(obj, _C.dtype | _C.memory_format | _C.layout):
+        if isinstance(obj, _C.dtype | _C.memory_format):
             return str(obj).removeprefix("torch.")
+        if isinstance(obj, _C.layout):
+            return _GET_LAYOUT, (str(obj),)
         if isinstance(obj, tuple) and type(obj).__name__ == "Size":
             return _SIZE, (tuple(obj),)
         if isinstance(obj, _C.device):
@@ -256,37 +304,38 @@ class _TensorPickler(_PurePickler):
         sizes, strides = tuple(t.shape), tuple(t.stride())
         if t.device.type == "meta":
             return _REBUILD_META, (t.dtype, sizes, strides, t.requires_grad)
-        storage = self._storage(t)
-        offset = t.storage_offset()
+        storage = self._storage(t.untyped_storage(), t.dtype)
+        offset, itemsize = t.storage_offset(), t.dtype.itemsize
         if storage.key in self.settled:
-            count = (storage.stop - storage.start) // t.dtype.itemsize
+            nbytes = storage.stop - storage.start
             # An empty tensor reaches nothing and may lie outside the part kept.
-            offset = min(max(offset - storage.start // t.dtype.itemsize, 0), count)
+            offset = min(max(offset - storage.start // itemsize, 0), nbytes // itemsize)
         else:
-            count = storage.storage.nbytes() // t.dtype.itemsize
+            nbytes = storage.storage.nbytes()
             reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides)) if t.numel() else 0
-            storage.reach(offset * t.dtype.itemsize, (offset + reach) * t.dtype.itemsize)
-        kind = _STORAGES[dtype_name(t.dtype)]
-        ref = _StorageRef(("storage", kind, storage.key, "cpu", count))
-        return _REBUILD_TENSOR, (ref, offset, sizes, strides, t.requires_grad, OrderedDict())
+            storage.reach(offset * itemsize, (offset + reach) * itemsize)
+        ref = _StorageRef(self._id(storage, dtype_name(t.dtype), nbytes))
+        args: tuple = (ref, offset, sizes, strides, t.requires_grad, OrderedDict())
+        if dtype_name(t.dtype) not in _STORAGES:
+            return _REBUILD_TENSOR_OF_DTYPE, (*args, t.dtype)
+        return _REBUILD_TENSOR, args
 
-    def _storage(self, t) -> _Storage:
-        storage = t.untyped_storage()
+    def _storage(self, storage, dtype) -> _Storage:
         found = self.storages.get(storage._cdata)
         if found is None:
             # Held here, so that no other storage gets its address while this runs.
-            found = _Storage(str(len(self.storages)), storage, t.dtype)
+            found = _Storage(str(len(self.storages)), storage, dtype)
             self.storages[storage._cdata] = found
-        elif found.dtype != t.dtype:
+        elif found.dtype != dtype:
             raise RuntimeError(
                 "save: Cannot save multiple tensors or storages that view the same data as "
-                f"different types: {found.dtype} and {t.dtype}; save a clone of one"
+                f"different types: {found.dtype} and {dtype}; save a clone of one"
             )
         return found
 
     def save_global(self, obj, name=None) -> None:
         module = getattr(obj, "module", None) if isinstance(obj, _TorchGlobal) else None
-        if isinstance(obj, _C.dtype | _C.memory_format | _C.layout):
+        if isinstance(obj, _C.dtype | _C.memory_format):
             module = "torch"
         if obj is _C.Tensor:
             module, name = "torch", "Tensor"

@@ -1,0 +1,5 @@
+"""Options of `save` and `load`."""
+
+from . import config
+
+__all__ = ["config"]
