@@ -5,7 +5,7 @@ The modules load on first use, so that `import flambeau` does not pay for them.
 
 import importlib
 
-_LAZY_MODULES = {"_pytree", "checkpoint", "data", "hooks"}
+_LAZY_MODULES = {"_device", "_pytree", "checkpoint", "data", "dlpack", "hooks"}
 
 
 def __getattr__(name):
