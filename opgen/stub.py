@@ -103,6 +103,15 @@ float32: dtype
 float64: dtype
 complex64: dtype
 complex128: dtype
+complex32: dtype
+float8_e4m3fn: dtype
+float8_e4m3fnuz: dtype
+float8_e5m2: dtype
+float8_e5m2fnuz: dtype
+float8_e8m0fnu: dtype
+uint16: dtype
+uint32: dtype
+uint64: dtype
 strided: layout
 contiguous_format: memory_format
 preserve_format: memory_format

@@ -46,17 +46,21 @@ DLDataType type_of(DType t) {
     case Category::Bool:
       return {6, 8, 1};
     case Category::Integral:
-      return {uint8_t(t == DType::UInt8 ? 1 : 0), bits, 1};
+      return {uint8_t(is_unsigned(t) ? 1 : 0), bits, 1};
     case Category::Complex:
       return {5, bits, 1};
     default:
+      if (t >= DType::Float8_e4m3fn) {  // kDLFloat8_e4m3fn and so on
+        static const uint8_t codes[] = {10, 11, 12, 13, 14};
+        return {codes[int(t) - int(DType::Float8_e4m3fn)], bits, 1};
+      }
       return {uint8_t(t == DType::BFloat16 ? 4 : 2), bits, 1};
   }
 }
 
 DType dtype_from(DLDataType d) {
   check(d.lanes == 1, "from_dlpack: vector types (lanes ", d.lanes, ") are not supported");
-  for (int i = 0; i < kNumDTypes; i++) {
+  for (int i = 0; i < kAllDTypes; i++) {
     const DLDataType own = type_of(DType(i));
     if (own.code == d.code && own.bits == d.bits) return DType(i);
   }

@@ -182,7 +182,8 @@ PyObject* override_index(PyObject* self, PyObject* index, PyObject* value, const
 
 PyObject* tensor_getitem(PyObject* o, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    if (asks_override(o)) [[unlikely]]
+    const bool usual = PyLong_CheckExact(index) || PySlice_Check(index);
+    if (asks_override(o) || (!usual && asks_override(index))) [[unlikely]]
       return must(override_index(o, index, nullptr, "__getitem__"));
     const Tensor& self = as_tensor(o);
     if (PyLong_CheckExact(index)) {

@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "bind/convert.h"
 #include "bind/override.h"
+#include "bind/shared.h"
 #include "bind/tensor_type.h"
 #include "core/transform.h"
 #include "dispatch/promotion.h"
@@ -36,8 +37,10 @@ template <class T>
 PyObject* element(const T& v) {
   if constexpr (std::is_same_v<T, bool>)
     return PyBool_FromLong(v);
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return PyLong_FromUnsignedLongLong(v);
   else if constexpr (std::is_integral_v<T>)
-    return PyLong_FromLong(long(v));
+    return PyLong_FromLongLong(v);
   else if constexpr (std::is_same_v<T, complex64_t> || std::is_same_v<T, complex128_t>)
     return PyComplex_FromDoubles(v.real(), v.imag());
   else
@@ -62,6 +65,14 @@ PyObject* tolist(PyObject* o, PyObject*) {
       return must(override_method(o, "tolist"));
     const Tensor t = readable(as_tensor(o), "tolist");
     need_cpu(t, "tolist");
+    if (t.dtype() == DType::UInt64) return to_list(t, t.data<uint64_t>(), 0);
+    if (is_storage_only(t.dtype())) {
+      const Tensor number = cast_of(t, info(t.dtype()).compute);
+      return visit(number.dtype(), [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        return to_list(number, number.data<T>(), 0);
+      });
+    }
     return visit(t.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       return to_list(t, t.data<T>(), 0);
@@ -86,13 +97,21 @@ class SequenceItems {
 
 // A NumPy scalar says its dtype, as an array would; float64's is a Python float, too.
 std::optional<DType> numpy_scalar_dtype(PyObject* o) {
-  static const std::pair<const char*, DType> names[] = {
-      {"bool", DType::Bool},           {"bool_", DType::Bool},
-      {"uint8", DType::UInt8},         {"int8", DType::Int8},
-      {"int16", DType::Int16},         {"int32", DType::Int32},
-      {"int64", DType::Int64},         {"float16", DType::Float16},
-      {"float32", DType::Float32},     {"float64", DType::Float64},
-      {"complex64", DType::Complex64}, {"complex128", DType::Complex128}};
+  static const std::pair<const char*, DType> names[] = {{"bool", DType::Bool},
+                                                        {"bool_", DType::Bool},
+                                                        {"uint8", DType::UInt8},
+                                                        {"int8", DType::Int8},
+                                                        {"int16", DType::Int16},
+                                                        {"int32", DType::Int32},
+                                                        {"int64", DType::Int64},
+                                                        {"float16", DType::Float16},
+                                                        {"uint16", DType::UInt16},
+                                                        {"uint32", DType::UInt32},
+                                                        {"uint64", DType::UInt64},
+                                                        {"float32", DType::Float32},
+                                                        {"float64", DType::Float64},
+                                                        {"complex64", DType::Complex64},
+                                                        {"complex128", DType::Complex128}};
   static PyTypeObject* types[std::size(names)];  // NumPy's, once seen: they are never deleted
   PyTypeObject* type = Py_TYPE(o);
   for (size_t i = 0; i < std::size(names); i++)
@@ -128,8 +147,8 @@ struct SequenceScan {
       return note(numpy ? *numpy : as_scalar(o).dtype());
     }
     if (PyUnicode_Check(o) || PyBytes_Check(o)) {
-      check<ValueError>(depth == 0, "too many dimensions '", Py_TYPE(o)->tp_name,
-                        "' (a text inside the sequence)");
+      check<ValueError>(depth == 0 || PyBytes_Check(o), "too many dimensions '",
+                        Py_TYPE(o)->tp_name, "' (a text inside the sequence)");
       fail<TypeError>("new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
     }
     check(PySequence_Check(o), "Could not infer dtype of ", Py_TYPE(o)->tp_name);
@@ -162,6 +181,12 @@ T number_from(PyObject* o, DType t) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
     if (PyFloat_CheckExact(o)) return T(PyFloat_AS_DOUBLE(o));
   const Category kind = category(t);
+  if constexpr (std::is_same_v<T, uint64_t>) {
+    Object whole(must(PyNumber_Index(o)));
+    const uint64_t v = PyLong_AsUnsignedLongLong(whole.get());
+    if (PyErr_Occurred()) throw PythonError{};
+    return v;
+  }
   if (PyLong_Check(o) && !PyBool_Check(o)) {
     if (kind >= Category::Floating) return Scalar(as_float(o)).to<T>();
     int overflow = 0;
@@ -198,14 +223,20 @@ PyObject* from_sequence(PyObject*, PyObject* args) {
     SequenceScan s;
     s.scan(data, 0);
     DType t = dtype == Py_None ? s.dtype() : as_dtype(dtype);
-    Tensor out = empty(s.sizes, t);
+    if (t == DType::UInt64) {  // whose numbers need not fit into an int64
+      Tensor out = empty(s.sizes, t);
+      uint64_t* p = out.data<uint64_t>();
+      if (out.numel()) fill_from<uint64_t>(data, s.sizes, t, p);
+      return wrap(out);
+    }
+    Tensor out = empty(s.sizes, info(t).compute == t || !is_storage_only(t) ? t : info(t).compute);
     if (out.numel())
-      visit(t, [&](auto tag) {
+      visit(out.dtype(), [&](auto tag) {
         using T = typename decltype(tag)::type;
         T* p = out.data<T>();
         fill_from<T>(data, s.sizes, t, p);
       });
-    return wrap(out);
+    return wrap(cast_of(out, t));
   });
 }
 
@@ -226,6 +257,12 @@ const char* format_of(DType t) {
       return "i";
     case DType::Int64:
       return sizeof(long) == 8 ? "l" : "q";  // NumPy's int64 where both would do
+    case DType::UInt16:
+      return "H";
+    case DType::UInt32:
+      return "I";
+    case DType::UInt64:
+      return "Q";
     case DType::Float16:
       return "e";
     case DType::Float32:
@@ -238,8 +275,8 @@ const char* format_of(DType t) {
       return "Zd";
     default:
       fail<TypeError>(
-          "Got unsupported ScalarType BFloat16: NumPy and the buffer protocol have no such type; "
-          "convert to float32 first");
+          "Got unsupported ScalarType ", info(t).scalar_type,
+          ": NumPy and the buffer protocol have no such type; convert to another one first");
   }
 }
 
@@ -263,6 +300,12 @@ DType dtype_of_format(const char* f, Py_ssize_t size) {
     case 'q':
     case 'n':
       return size == 8 ? DType::Int64 : size == 4 ? DType::Int32 : DType::Int16;
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+      return size == 8 ? DType::UInt64 : size == 4 ? DType::UInt32 : DType::UInt16;
     case 'e':
       return DType::Float16;
     case 'f':
@@ -284,6 +327,11 @@ DType dtype_of_format(const char* f, Py_ssize_t size) {
 int tensor_getbuffer(PyObject* o, Py_buffer* view, int flags) {
   return guarded_status([&] {
     view->obj = nullptr;
+    if (asks_override(o)) [[unlikely]] {  // consumers with another way (__array__) take that
+      PyErr_SetString(PyExc_BufferError,
+                      "a subclass of Tensor with __torch_function__ has no buffer; use numpy()");
+      throw PythonError{};
+    }
     const Tensor t = primal_of(as_tensor(o));
     need_cpu(t, "buffer");
     check(!wants_grad(t),
@@ -376,18 +424,24 @@ struct ArrayStruct {
 };
 enum ArrayFlags { kAligned = 0x100, kNative = 0x200, kWriteable = 0x400 };
 
-std::optional<DType> array_dtype(const ArrayStruct& a) {
-  for (int i = 0; i < kNumDTypes; i++) {
-    const DType t = DType(i);
-    if (t == DType::BFloat16 || itemsize(t) != a.itemsize) continue;
-    const Category c = category(t);
-    const char kind = c == Category::Bool       ? 'b'
-                      : c == Category::Complex  ? 'c'
-                      : c == Category::Floating ? 'f'
-                      : t == DType::UInt8       ? 'u'
-                                                : 'i';
-    if (kind == a.kind) return t;
+// The letter that NumPy has for such elements; 0 where it has none.
+char array_kind(DType t) {
+  if (t == DType::BFloat16 || t >= DType::Complex32) return 0;
+  switch (category(t)) {
+    case Category::Bool:
+      return 'b';
+    case Category::Complex:
+      return 'c';
+    case Category::Floating:
+      return 'f';
+    default:
+      return is_unsigned(t) ? 'u' : 'i';
   }
+}
+
+std::optional<DType> array_dtype(const ArrayStruct& a) {
+  for (int i = 0; i < kAllDTypes; i++)
+    if (itemsize(DType(i)) == a.itemsize && array_kind(DType(i)) == a.kind) return DType(i);
   return std::nullopt;
 }
 
@@ -412,7 +466,8 @@ PyObject* from_array(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (!t)
       fail<TypeError>("can't convert np.ndarray of type numpy.", array_type_name(args[0]),
                       ". The only supported types are: float64, float32, float16, complex64, "
-                      "complex128, int64, int32, int16, int8, uint8, and bool.");
+                      "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
+                      "and bool.");
     Dims sizes, strides;
     for (int i = 0; i < a->nd; i++) {
       const Py_ssize_t step = a->strides[i];
@@ -479,9 +534,9 @@ PyObject* array_export(PyObject*, PyObject* o) {
     const Tensor t = primal_of(as_tensor(o));
     check(!t.requires_grad() || thread_state.grad_mode != kGradOn,
           "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
-    check<TypeError>(t.dtype() != DType::BFloat16,
-                     "Got unsupported ScalarType BFloat16: NumPy has no such type; convert with "
-                     ".float() first");
+    check<TypeError>(array_kind(t.dtype()) != 0, "Got unsupported ScalarType ",
+                     info(t.dtype()).scalar_type,
+                     ": NumPy has no such type; convert to another one first");
     check<TypeError>(!t.is_meta(),
                      "can't convert meta device type tensor to numpy: it has no data");
     need_cpu(t, "numpy");
@@ -489,15 +544,9 @@ PyObject* array_export(PyObject*, PyObject* o) {
     auto* e = reinterpret_cast<ArrayExport*>(self);
     e->shape = new BufferShape(t);
     for (auto& s : e->shape->strides) s *= t.itemsize();
-    const Category c = category(t.dtype());
-    const char kind = c == Category::Bool         ? 'b'
-                      : c == Category::Complex    ? 'c'
-                      : c == Category::Floating   ? 'f'
-                      : t.dtype() == DType::UInt8 ? 'u'
-                                                  : 'i';
     e->array = {2,
                 int(t.dim()),
-                kind,
+                array_kind(t.dtype()),
                 int(t.itemsize()),
                 kAligned | kNative | kWriteable,
                 reinterpret_cast<Py_ssize_t*>(e->shape->sizes.data()),
@@ -516,11 +565,6 @@ struct PyStorage {
 };
 PyTypeObject* storage_type = nullptr;
 
-PyObject* wrap_storage(const Ref<Storage>& s) {
-  PyObject* o = must(storage_type->tp_alloc(storage_type, 0));
-  new (&reinterpret_cast<PyStorage*>(o)->storage) Ref<Storage>(s);
-  return o;
-}
 Storage& storage_of(PyObject* o) { return *reinterpret_cast<PyStorage*>(o)->storage; }
 
 PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject*) {
@@ -566,6 +610,9 @@ PyMethodDef storage_methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, nullptr
                                  {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
                                  {"resize_", storage_resize, METH_O, nullptr},
                                  {"resizable", storage_resizable, METH_NOARGS, nullptr},
+                                 {"is_shared", storage_is_shared, METH_NOARGS, nullptr},
+                                 {"share_memory_", storage_share, METH_NOARGS, nullptr},
+                                 {"_shared_block", storage_shared_block, METH_NOARGS, nullptr},
                                  {}};
 PyGetSetDef storage_getset[] = {
     {"device", storage_device, nullptr, nullptr, nullptr},
@@ -576,7 +623,11 @@ PyObject* untyped_storage(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     if (asks_override(o)) [[unlikely]]
       return must(override_method(o, "untyped_storage"));
-    return wrap_storage(as_tensor(o).storage());
+    const Tensor& t = as_tensor(o);
+    check<NotImplementedError>(!is_transform(t),
+                               "Cannot access storage of a tensor of a function transform (vmap, "
+                               "grad, jvp): it stands for others");
+    return wrap_storage(t.storage());
   });
 }
 
@@ -613,7 +664,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
                      "cls must be a subclass of Tensor");
     check<TypeError>(is_tensor(data), "_make_subclass: data must be a Tensor, got ",
                      Py_TYPE(data)->tp_name);
-    Tensor t = detach(as_tensor(data));
+    Tensor t = ops::detach(as_tensor(data));
     PyObject* o = wrap_as(t, reinterpret_cast<PyTypeObject*>(type));
     if (requires_grad) set_requires_grad(t, true);
     return o;
@@ -650,6 +701,14 @@ PyMethodDef interop_methods[] = {
     {"tolist", tolist, METH_NOARGS, "The elements as nested Python lists (a number when 0-d)."},
     {"untyped_storage", untyped_storage, METH_NOARGS, nullptr},
     {}};
+
+PyObject* wrap_storage(const Ref<Storage>& s) {
+  PyObject* o = must(storage_type->tp_alloc(storage_type, 0));
+  new (&reinterpret_cast<PyStorage*>(o)->storage) Ref<Storage>(s);
+  return o;
+}
+
+const Ref<Storage>& storage_ref(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
 
 void add_interop(PyObject* module) {
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},

@@ -89,10 +89,18 @@ void note(std::vector<PyObject*>& found, PyObject* o) {
     found.push_back(o);
 }
 // An argument, or the items of a list.
-void note_items(std::vector<PyObject*>& found, PyObject* o) {
-  if (!PyTuple_Check(o) && !PyList_Check(o)) return note(found, o);
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
-    note(found, PySequence_Fast_GET_ITEM(o, i));
+template <class F>
+void each_item(PyObject* o, F&& f) {
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return f(o);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) f(PySequence_Fast_GET_ITEM(o, i));
+}
+// Once it is clear that the call of a Python function is overridden: plain tensors have a say, too,
+// after the others.
+void note_all(std::vector<PyObject*>& found, PyObject* o) {
+  if (Py_TYPE(o) == tensor_type ? std::find(found.begin(), found.end(), o) == found.end() : false)
+    found.push_back(o);
+  else
+    note(found, o);
 }
 
 std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }
@@ -130,7 +138,7 @@ PyObject* handle(PyObject*, PyObject* const* args, Py_ssize_t n) {
                      "_handle_torch_function: expected (function, relevant, args, kwargs)");
     Object items(must(PySequence_Fast(args[1], "relevant_args must be a sequence")));
     std::vector<PyObject*> found;
-    if (torch_function_enabled) note_items(found, items.get());
+    if (torch_function_enabled) each_item(items.get(), [&](PyObject* o) { note_all(found, o); });
     return call_override(found, args[0], args[2], args[3]);
   });
 }
@@ -151,10 +159,13 @@ PyObject* call_function(PyObject* self, PyObject* const* args, size_t flags, PyO
   const Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   std::vector<PyObject*> found;
   if (torch_function_enabled && !of(self)->modes_only)
-    for (Py_ssize_t i = 0; i < all; i++) note_items(found, args[i]);
+    for (Py_ssize_t i = 0; i < all; i++) each_item(args[i], [&](PyObject* o) { note(found, o); });
   if (!function_modes && found.empty())
     return PyObject_Vectorcall(of(self)->function, args, flags, kwnames);
   return guarded([&]() -> PyObject* {
+    if (torch_function_enabled && !of(self)->modes_only)
+      for (Py_ssize_t i = 0; i < all; i++)
+        each_item(args[i], [&](PyObject* o) { note_all(found, o); });
     Object tuple(must(PyTuple_New(n))), kwargs(must(PyDict_New()));
     for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(tuple.get(), i, incref(args[i]));
     for (Py_ssize_t i = n; i < all; i++)
@@ -253,9 +264,9 @@ void add_overridable(PyObject* module) {
 PyObject* tensor_attribute(const char* name) {
   return must(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name));
 }
+// The owner of a method or attribute is asked last, even when it is a plain tensor.
 std::vector<PyObject*> overrider(PyObject* o) {
-  if (!is_plain_tensor(o) && torch_function_enabled && has_override(o)) return {o};
-  return {};
+  return torch_function_enabled ? std::vector<PyObject*>{o} : std::vector<PyObject*>{};
 }
 
 PyMethodDef module_functions[] = {
@@ -352,7 +363,21 @@ PyObject* override_method(PyObject* self, const char* name, PyObject* const* arg
   for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(tuple.get(), i + 1, incref(args[i]));
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
     must(PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(kwnames, i), args[n + i]));
-  return call_override(overrider(self), function.get(), tuple.get(), kwargs.get());
+  std::vector<PyObject*> found = overrider(self);
+  if (torch_function_enabled)
+    for (Py_ssize_t i = 0; i < n; i++) note(found, args[i]);
+  return call_override(found, function.get(), tuple.get(), kwargs.get());
+}
+
+PyObject* override_operator(const char* name, PyObject* self, PyObject* other) {
+  std::vector<PyObject*> found;
+  if (torch_function_enabled) {
+    note(found, self);
+    if (other) note(found, other);
+  }
+  Object function(tensor_attribute(name)), kwargs(must(PyDict_New()));
+  Object args(must(other ? PyTuple_Pack(2, self, other) : PyTuple_Pack(1, self)));
+  return call_override(found, function.get(), args.get(), kwargs.get());
 }
 
 void add_overrides(PyObject* module) {

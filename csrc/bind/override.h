@@ -21,6 +21,8 @@ PyObject* override_attribute(PyObject* self, const char* name, const char* acces
 // Calls the overrides for the method `name` of Tensor.
 PyObject* override_method(PyObject* self, const char* name, PyObject* const* args = nullptr,
                           Py_ssize_t n = 0, PyObject* kwnames = nullptr);
+// Calls the overrides for an operator (`self + other`): `name` is the method that stands for it.
+PyObject* override_operator(const char* name, PyObject* self, PyObject* other);
 // A string that is a template argument: the name of a method.
 template <size_t N>
 struct MethodName {

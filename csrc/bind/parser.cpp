@@ -290,7 +290,14 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
 static PyObject* callable_object(Callable& c, bool method) {
   PyObject*& object = method ? c.method : c.function;
   if (object) return object;
-  if (method) object = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), c.name);
+  if (method) {
+    auto* type = reinterpret_cast<PyObject*>(tensor_type);
+    object = PyObject_GetAttrString(type, c.name);
+    if (!object && std::strncmp(c.name, "to_", 3) == 0) {  // to_int is the method int
+      PyErr_Clear();
+      object = PyObject_GetAttrString(type, c.name + 3);
+    }
+  }
   if (!object) {
     PyErr_Clear();
     Object core(must(PyImport_ImportModule("flambeau._C"))),

@@ -195,7 +195,11 @@ void set_grad_attr(const Tensor& t, PyObject* v) {
 
 void set_data_attr(const Tensor& t, PyObject* v) {
   check<TypeError>(v && is_tensor(v), "Variable data has to be a tensor");
-  set_data(t, as_tensor(v));
+  const Tensor& source = as_tensor(v);
+  check(!is_transform(t) && !is_transform(source),
+        "mutating directly with `.data` inside a function transform (vmap, grad, jvp) is not "
+        "allowed: use copy_(), or a new tensor");
+  set_data(t, source);
 }
 
 template <bool kImag>
@@ -252,8 +256,10 @@ PyGetSetDef tensor_getset[] = {
     variable<[](const Tensor& t) -> PyObject* { return wrap(wants_grad(t)); },
              set_requires_grad_attr>("requires_grad"),
     variable<grad_of, set_grad_attr>("grad"),
-    variable<[](const Tensor& t) -> PyObject* { return wrap(data_alias(t)); }, set_data_attr>(
-        "data"),
+    variable<[](const Tensor& t) -> PyObject* {
+      return wrap(is_transform(t) ? ops::detach(t) : data_alias(t));
+    },
+             set_data_attr>("data"),
     variable<[](const Tensor& t) -> PyObject* { return wrap(ops::real(t)); }, set_part<false>>(
         "real"),
     variable<[](const Tensor& t) -> PyObject* { return wrap(ops::imag(t)); }, set_part<true>>(
@@ -306,13 +312,38 @@ PyObject* or_not_implemented(PyObject* result, PyObject* other) {
   return result;
 }
 
+// The methods that PyTorch names to overrides of `a + b`, `b + a` and `a += b`.
+const char* const kForwardName[kSymbols] = {
+    "add",     "sub",    "mul",     "div",        "__floordiv__", "remainder", "__pow__", "matmul",
+    "__and__", "__or__", "__xor__", "__lshift__", "__rshift__",   "lt",        "le",      "__eq__",
+    "ne",      "gt",     "ge",      "neg",        "abs",          "__invert__"};
+const char* const kReflectedName[] = {
+    "add",         "__rsub__", "mul",     "__rtruediv__", "__rfloordiv__", "__rmod__",   "__rpow__",
+    "__rmatmul__", "__rand__", "__ror__", "__rxor__",     "__rlshift__",   "__rrshift__"};
+const char* const kInPlaceName[] = {
+    "add_",        "sub_",     "mul_",    "div_",     "__ifloordiv__", "remainder_", "__ipow__",
+    "__imatmul__", "__iand__", "__ior__", "__ixor__", "__ilshift__",   "__irshift__"};
+
+// An override's TypeError lets Python ask the other side.
+PyObject* overridden(const char* name, PyObject* self, PyObject* other) {
+  PyObject* result = guarded([&] { return override_operator(name, self, other); });
+  if (!result && other && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return result;
+}
+
 template <int K>
 PyObject* binary(PyObject* a, PyObject* b) {
   if (is_tensor(a)) {
-    // a subclass or duck type on the right with its own protocol is asked first by the parser
+    if (asks_override(a) || asks_override(b)) [[unlikely]]
+      return overridden(kForwardName[K], a, b);
     PyObject* args[] = {b};
     return or_not_implemented(forward_call[K](a, args, 1, nullptr), b);
   }
+  if (asks_override(b) || asks_override(a)) [[unlikely]]
+    return overridden(kReflectedName[K], b, a);
   if (!reflected_call[K]) Py_RETURN_NOTIMPLEMENTED;
   if (K == kDiv && is_array(a)) {  // the one operator with an array on its left that PyTorch has
     Object inverse(guarded([&] { return wrap(ops::reciprocal(as_tensor(b))); }));
@@ -324,6 +355,8 @@ PyObject* binary(PyObject* a, PyObject* b) {
 
 template <int K>
 PyObject* in_place(PyObject* a, PyObject* b) {
+  if (asks_override(a) || asks_override(b)) [[unlikely]]
+    return overridden(kInPlaceName[K], a, b);
   if (!inplace_call[K]) return binary<K>(a, b);
   PyObject* args[] = {b};
   return or_not_implemented(inplace_call[K](a, args, 1, nullptr), b);
@@ -331,8 +364,9 @@ PyObject* in_place(PyObject* a, PyObject* b) {
 
 template <int K>
 PyObject* unary(PyObject* a) {
-  if (K == kInvert && is_tensor(a) && category(as_tensor(a).dtype()) >= Category::Floating &&
-      !asks_override(a)) {
+  if (asks_override(a)) [[unlikely]]
+    return overridden(kForwardName[K], a, nullptr);
+  if (K == kInvert && category(as_tensor(a).dtype()) >= Category::Floating) {
     PyErr_SetString(PyExc_TypeError,
                     "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return nullptr;
@@ -348,10 +382,14 @@ PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulo) {
   if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return in_place<kPow>(a, b);
 }
-PyObject* positive(PyObject* a) { return incref(a); }
+PyObject* positive(PyObject* a) {
+  return asks_override(a) ? overridden("positive", a, nullptr) : incref(a);
+}
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   static const int symbol[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+  if (asks_override(a) || asks_override(b)) [[unlikely]]
+    return overridden(kForwardName[symbol[op]], a, b);
   // NumPy would compare the tensor as one object
   Object array;
   if ((op == Py_EQ || op == Py_NE) && is_array(b)) {
@@ -527,6 +565,11 @@ PyObject* requires_grad_method(PyObject* o, PyObject* const* args, Py_ssize_t n,
     check<TypeError>(!value || PyBool_Check(value),
                      "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
                      value ? Py_TYPE(value)->tp_name : "");
+    check(
+        thread_state.transforms == 0,
+        "You are attempting to call Tensor.requires_grad_() inside a function that is transformed "
+        "(perhaps through torch.autograd.functional). This is not supported: use the transforms "
+        "instead (grad, vjp, jacrev, jacfwd, hessian), or call requires_grad_() outside of it.");
     set_requires_grad(self_of(o), !value || value == Py_True);
     return incref(o);
   });
@@ -544,16 +587,22 @@ PyObject* is_contiguous_method(PyObject* o, PyObject* const* args, Py_ssize_t n,
     return wrap(self_of(o).is_contiguous(f));
   });
 }
+void detach_here(const Tensor& t) {
+  if (auto* m = meta_if(t)) {
+    check(!m->view, "Can't detach views in-place. Use detach() instead.");
+    m->grad_fn = nullptr;
+    m->requires_grad = false;
+    t->requires_grad = false;
+  }
+  if (!is_transform(t)) return;
+  TransformRecord& record = record_of(t);
+  record.tangent = Tensor();
+  if (record.kind == TransformKind::Batch) detach_here(record.value);
+}
 PyObject* detach_in_place(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     ASK("detach_");
-    const Tensor& t = self_of(o);
-    if (auto* m = meta_if(t)) {
-      check(!m->view, "Can't detach views in-place. Use detach() instead.");
-      m->grad_fn = nullptr;
-      m->requires_grad = false;
-      t->requires_grad = false;
-    }
+    detach_here(self_of(o));
     return incref(o);
   });
 }
@@ -584,14 +633,16 @@ PyMethodDef tensor_methods[] = {
      },
      METH_NOARGS, nullptr},
     PLAIN("dim", t.dim(), "Number of dimensions."),
-    PLAIN("ndimension", t.dim(), nullptr),
+    {"ndimension", no_argument<"dim", [](const Tensor& t) { return wrap(t.dim()); }>, METH_NOARGS,
+     nullptr},
     PLAIN("numel", t.numel(), "Number of elements."),
-    PLAIN("nelement", t.numel(), nullptr),
+    {"nelement", no_argument<"numel", [](const Tensor& t) { return wrap(t.numel()); }>, METH_NOARGS,
+     nullptr},
     PLAIN("element_size", t.itemsize(), "Bytes of one element."),
     PLAIN("storage_offset", t.offset(), nullptr),
     PLAIN("is_floating_point", t.is_floating(), nullptr),
     PLAIN("is_complex", t.is_complex(), nullptr),
-    PLAIN("is_signed", (t.dtype() != DType::Bool && t.dtype() != DType::UInt8), nullptr),
+    PLAIN("is_signed", is_signed(t.dtype()), nullptr),
     PLAIN("is_inference", bool(t->inference), nullptr),
     PLAIN("is_conj", false, nullptr),
     PLAIN("is_neg", false, nullptr),

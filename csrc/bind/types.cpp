@@ -16,7 +16,7 @@ struct Tag {
   PyObject_HEAD int value;
 };
 PyTypeObject *dtype_type, *layout_type, *memory_format_type, *device_type, *generator_type;
-PyObject* dtypes[kNumDTypes];
+PyObject* dtypes[kAllDTypes];
 
 PyObject* tag_repr(PyObject* self) {
   int v = reinterpret_cast<Tag*>(self)->value;
@@ -41,7 +41,7 @@ PyObject* dtype_get(PyObject* self, void* what) {
     case 2:
       return PyBool_FromLong(is_complex(t));
     default:
-      return PyBool_FromLong(t != DType::Bool && t != DType::UInt8);
+      return PyBool_FromLong(is_signed(t));
   }
 }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
@@ -130,7 +130,7 @@ PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullp
 // takes is written in Python.
 PyObject* device_context(const char* function, PyObject* argument, PyObject* second = nullptr) {
   return guarded([&]() -> PyObject* {
-    Object module(must(PyImport_ImportModule("flambeau.utils._device")));
+    Object module(must(PyImport_ImportModule("flambeau._device_mode")));
     Object f(must(PyObject_GetAttrString(module.get(), function)));
     return must(PyObject_CallFunctionObjArgs(f.get(), argument, second, nullptr));
   });
@@ -334,7 +334,7 @@ void add_types(PyObject* module) {
                               {Py_tp_dealloc, fn(generator_dealloc)},
                               {Py_tp_methods, generator_methods},
                               {Py_tp_getset, generator_getset}});
-  for (int i = 0; i < kNumDTypes; i++) {
+  for (int i = 0; i < kAllDTypes; i++) {
     dtypes[i] = make_tag(dtype_type, i);
     must(PyModule_AddObjectRef(module, kDTypes[i].name, dtypes[i]));
   }

@@ -339,6 +339,9 @@ Scalar item(const Tensor& self) {
     boxed_hook("item", args, 1, &out, BoxKind::Scalar, 1);
     return out;
   }
+  if (self.dtype() == DType::UInt64 && *self.data<int64_t>() < 0)
+    return Scalar::beyond_int64(*self.data<uint64_t>());
+  if (is_storage_only(self.dtype())) return item(cast_of(self, info(self.dtype()).compute));
   return visit(self.dtype(), [&](auto tag) -> Scalar {
     using E = typename decltype(tag)::type;
     if constexpr (std::is_same_v<E, bool>) return *self.truth() != 0;

@@ -17,12 +17,18 @@ from ._C import (
     can_cast,
     channels_last,
     channels_last_3d,
+    complex32,
     complex64,
     complex128,
     contiguous_format,
     default_generator,
     device,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -42,6 +48,9 @@ from ._C import (
     set_num_threads,
     strided,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ._C import UntypedStorage as UntypedStorage
 from ._C import bool as bool
@@ -86,6 +95,7 @@ half = float16
 short = int16
 int = int32
 long = int64
+chalf = complex32
 cfloat = complex64
 cdouble = complex128
 

@@ -7,11 +7,10 @@ import warnings
 
 from . import _C
 from ._C import Tensor, ops
-from ._torch_function import _overridable
+from ._torch_function import DisableTorchFunctionSubclass, _overridable
 
 _ALIAS_REFUSED = "can't alias arbitrary sequence into a tensor."
 _NUMBERS = (bool, int, float, complex)
-_WIDER = {2: "int32", 4: "int64"}  # for unsigned NumPy integers that have no dtype here
 
 
 def _for_factories(function):
@@ -32,16 +31,11 @@ def _has_array(data):
 
 
 def _from_array(data, copied=False):
-    """A tensor on the memory of what NumPy reads as an array.
-
-    Wider unsigned integers become signed ones. ``copied``: the caller copies it anyway.
-    """
+    """A tensor on the memory of what NumPy reads as an array; ``copied``: to be copied anyway."""
     if not _is_numpy(data):
         import numpy
 
         data = numpy.asarray(data)
-    if data.dtype.kind == "u" and data.dtype.itemsize in _WIDER:
-        data = data.astype(_WIDER[data.dtype.itemsize])
     return _C._from_array(data, copied)
 
 
@@ -79,7 +73,7 @@ def _convert(data, dtype, device, copied=False):
         out = _from_array(data, copied)
     elif hasattr(data, "__dlpack__"):
         out = from_dlpack(data)
-    elif hasattr(data, "tolist"):
+    elif hasattr(data, "tolist") and not isinstance(data, type):
         out = _C._from_sequence(data.tolist(), dtype)
     else:
         out = _C._from_sequence(data, dtype)
@@ -111,7 +105,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             UserWarning,
             stacklevel=2,
         )
-        data = data.detach()
+        data = (_C._as_subclass(Tensor, data) if type(data) is not Tensor else data).detach()
     out = _convert(data, dtype, device, True)
     if not isinstance(data, (list, tuple, *_NUMBERS)) or _is_numpy(data):
         if out is data or _is_numpy(data) or _has_array(data) or hasattr(data, "__dlpack__"):
@@ -158,6 +152,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     tensor([97, 98], dtype=torch.uint8)
     """
     if isinstance(obj, Tensor):
+        if type(obj) is not Tensor:
+            with DisableTorchFunctionSubclass():
+                return _as_asked(_aliased(obj, dtype, device, copy), obj, requires_grad)
         shared = obj
     elif _is_numpy(obj):
         if copy is False and not hasattr(obj, "__setitem__"):
@@ -179,6 +176,11 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         out = _convert(obj, dtype, device)
     else:
         out = _aliased(shared, dtype, device, copy)
+    return _as_asked(out, obj, requires_grad)
+
+
+def _as_asked(out, obj, requires_grad):
+    """The end of `asarray`: the result of ``obj``, with requires_grad as asked for."""
     if requires_grad is None:
         if out is not obj:
             return out.detach() if out.requires_grad else out
@@ -187,12 +189,12 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
                 "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
                 "instead of False. Pass requires_grad=False explicitly to get the old behavior.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return out
-    if out.requires_grad and not (requires_grad and out.is_leaf):
-        out = out.detach()
-    return out.requires_grad_(True) if requires_grad and not out.requires_grad else out
+    if not requires_grad and out.requires_grad and not out.is_leaf:
+        return out.detach()
+    return out if out.requires_grad == requires_grad else out.requires_grad_(requires_grad)
 
 
 def _aliased(t, dtype, device, copy):

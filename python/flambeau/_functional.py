@@ -377,9 +377,12 @@ def get_default_device():
     """
     if not _C._len_torch_function_stack():
         return _C.device("cpu")
-    from .utils._device import current_device
+    from ._device_mode import current_device
 
     return current_device()
+
+
+_C._get_default_device = lambda: str(get_default_device())
 
 
 def set_default_device(device):
@@ -392,7 +395,7 @@ def set_default_device(device):
     device(type='meta')
     >>> flambeau.set_default_device(None)
     """
-    from .utils._device import set_default
+    from ._device_mode import set_default
 
     set_default(device)
 

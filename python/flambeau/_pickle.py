@@ -51,6 +51,8 @@ def copy_storage(data):
 
 
 def _storage_from_bytes(data) -> StorageHandle:
+    if isinstance(data, _C.UntypedStorage):
+        return StorageHandle(data)  # out of band: the memory is there already
     return StorageHandle(copy_storage(data))
 
 

@@ -82,7 +82,7 @@ def __contains__(self, element):
     if isinstance(element, (Tensor, _bool, int, float, complex)):
         return bool((self == element).any().item())
     raise RuntimeError(
-        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {_type(element)}."
     )
 
 
@@ -155,7 +155,7 @@ def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
 
 @_method
 def __dlpack_device__(self):
-    from .utils.dlpack import DLDeviceType
+    from ._dlpack import DLDeviceType
 
     if not self.is_cpu:
         raise ValueError(f"Unknown device type {self.device.type} for Dlpack")
@@ -266,11 +266,22 @@ def __dir__(self):
 
 @_method
 def is_shared(self):
-    return False
+    """Whether other processes can show this tensor's memory.
+
+    >>> flambeau.zeros(2).is_shared()
+    False
+    """
+    return self.device.type == "cpu" and self.untyped_storage().is_shared()
 
 
 @_method
 def share_memory_(self):
+    """Moves the memory of this tensor, and of all its views, to where other processes can show it.
+
+    >>> flambeau.zeros(2).share_memory_().is_shared()
+    True
+    """
+    self.untyped_storage().share_memory_()
     return self
 
 
@@ -303,10 +314,9 @@ def is_pinned(self, device=None):
 @_method
 def apply_(self, function):
     """Replaces each element by ``function(element)``; slow, for cpu tensors."""
-    flat = [function(v) for v in self.reshape(-1).tolist()]
-    from ._factory import tensor
+    from ._legacy import apply_to_elements
 
-    return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+    return apply_to_elements("apply_", function, self)
 
 
 @_method
@@ -382,3 +392,4 @@ Tensor.layout = property(lambda self: _C.strided)
 Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.name = property(lambda self: None)
 Tensor.__module__ = "torch"
+_C.TensorBase = Tensor

@@ -10,14 +10,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import warnings
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodDescriptorType
 
 from . import _C
 from ._C import Tensor
+from ._torch_function import (
+    BaseTorchFunctionMode,
+    TorchFunctionMode,
+    _overridable,
+)
 from ._torch_function import DisableTorchFunction as DisableTorchFunction
 from ._torch_function import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
-from ._torch_function import _overridable
+from ._torch_function import _get_current_function_mode as _get_current_function_mode
+from ._torch_function import _get_current_function_mode_stack as _get_current_function_mode_stack
+from ._torch_function import _pop_mode as _pop_mode
+from ._torch_function import _pop_mode_temporarily as _pop_mode_temporarily
+from ._torch_function import _push_mode as _push_mode
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -91,82 +99,6 @@ def is_tensor_like(inp):
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
-# ---- modes ---------------------------------------------------------------------------------------
-
-
-class TorchFunctionMode:
-    """Context manager whose ``__torch_function__`` sees every call of a public function.
-
-    Calls that it makes itself go to the modes outside it.
-
-    >>> class Names(overrides.TorchFunctionMode):
-    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
-    ...         print(func.__name__)
-    ...         return func(*args, **(kwargs or {}))
-    >>> with Names():
-    ...     x = flambeau.exp(flambeau.zeros(2))
-    zeros
-    exp
-    """
-
-    inner: TorchFunctionMode
-
-    def __init__(self) -> None:
-        pass
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        raise NotImplementedError
-
-    def __enter__(self):
-        _C._push_on_torch_function_stack(self)
-        return self
-
-    def __exit__(self, exc_type, exc_val, exc_tb):
-        _C._pop_torch_function_stack()
-
-    @classmethod
-    def push(cls, *args, **kwargs):
-        """Older spelling of making an instance."""
-        warnings.warn(
-            "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
-            stacklevel=2,
-        )
-        return cls(*args, **kwargs)
-
-
-class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that only passes calls on."""
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        return func(*args, **(kwargs or {}))
-
-
-def _push_mode(mode):
-    _C._push_on_torch_function_stack(mode)
-
-
-def _pop_mode():
-    return _C._pop_torch_function_stack()
-
-
-@contextlib.contextmanager
-def _pop_mode_temporarily():
-    mode = _pop_mode()
-    try:
-        yield mode
-    finally:
-        _push_mode(mode)
-
-
-def _get_current_function_mode_stack():
-    return [_C._get_function_stack_at(i) for i in range(_C._len_torch_function_stack())]
-
-
-def _get_current_function_mode():
-    stack = _get_current_function_mode_stack()
-    return stack[-1] if stack else None
-
-
 @contextlib.contextmanager
 def enable_reentrant_dispatch():
     """Context manager: inside an override, classes of arguments are asked again.
@@ -230,7 +162,7 @@ _IGNORED_TENSOR = (
     " unflatten"
 )
 _IGNORED_FUNCTIONAL = (
-    "hardsigmoid hardswish sigmoid tanh upsample upsample_bilinear upsample_nearest"
+    "upsample upsample_bilinear upsample_nearest"
 )
 
 
@@ -240,8 +172,8 @@ def _namespaces():
 
     nothing = ""
     return [
-        (flambeau, "torch", _IGNORED_ROOT),
         (flambeau.nn.functional, "torch.nn.functional", _IGNORED_FUNCTIONAL),
+        (flambeau, "torch", _IGNORED_ROOT),
         (flambeau.linalg, "torch.linalg", nothing),
         (flambeau.fft, "torch.fft", "fftfreq rfftfreq"),
         (flambeau.special, "torch.special", nothing),
@@ -276,7 +208,15 @@ _NOT_OPERATORS = {
     "__reduce__", "__getstate__", "__sizeof__", "__format__", "__complex__", "__nonzero__",
     "__long__", "_add_hook", "_add_post_accumulate_hook", "_remove_hook",
 }  # fmt: skip
-_SLOTS = "__len__ __bool__ __int__ __float__ __index__ __getitem__ __setitem__"
+_SLOTS = (
+    "__len__ __bool__ __int__ __float__ __index__ __getitem__ __setitem__ __complex__ __format__"
+    " __add__ __sub__ __mul__ __truediv__ __floordiv__ __mod__ __pow__ __matmul__ __and__ __or__"
+    " __xor__ __lshift__ __rshift__ __radd__ __rsub__ __rmul__ __rtruediv__ __rfloordiv__ __rmod__"
+    " __rpow__ __rmatmul__ __rand__ __ror__ __rxor__ __rlshift__ __rrshift__ __iadd__ __isub__"
+    " __imul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ __ior__ __ixor__ __ilshift__"
+    " __irshift__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__"
+    " __div__ __rdiv__ __idiv__"
+)
 
 
 @functools.cache
@@ -287,9 +227,10 @@ def _overridable_functions():
     names: dict = {}
 
     def add(where, function, name):
-        if function not in ignored and function not in names:
-            functions.setdefault(where, []).append(function)
+        if function not in names:
             names[function] = name
+            if function not in ignored:
+                functions.setdefault(where, []).append(function)
 
     for module, public, _ in _namespaces():
         for name in dir(module):
@@ -303,8 +244,9 @@ def _overridable_functions():
             add(value, value.__get__, f"torch.Tensor.{name}.__get__")
         elif isinstance(value, _CALLABLE) and name not in _NOT_OPERATORS:
             add(Tensor, value, f"torch.Tensor.{name}")
-    for name in (*_SLOTS.split(), "__complex__", "__format__"):
-        add(Tensor, getattr(Tensor, name), f"torch.Tensor.{name}")
+    for name in _SLOTS.split():
+        if hasattr(Tensor, name):
+            add(Tensor, getattr(Tensor, name), f"torch.Tensor.{name}")
     return functions, names
 
 
@@ -323,7 +265,7 @@ def resolve_name(f):
     >>> overrides.resolve_name(flambeau.Tensor.shape.__get__)
     'torch.Tensor.shape.__get__'
     """
-    return f if isinstance(f, str) else _overridable_functions()[1].get(f)
+    return _overridable_functions()[1].get(f)
 
 
 @functools.cache
@@ -348,6 +290,7 @@ def is_tensor_method_or_property(func):
 def _signature(function, name):
     """The signature that users see; that of the first overload for an operator of the table."""
     import inspect
+    import keyword
 
     if name.endswith(".__get__"):
         return inspect.signature(lambda self: -1)
@@ -365,7 +308,11 @@ def _signature(function, name):
             kind = inspect.Parameter.KEYWORD_ONLY
             continue
         default = _default(words[2].strip()) if words[1] else inspect.Parameter.empty
-        parameters.append(inspect.Parameter(words[0].split()[-1], kind, default=default))
+        word = words[0].split()[-1]
+        word += "_" if keyword.iskeyword(word) else ""
+        if not word.isidentifier():
+            return anything
+        parameters.append(inspect.Parameter(word, kind, default=default))
     method = name.startswith("torch.Tensor.")
     if method and parameters:
         parameters[0] = parameters[0].replace(name="self")
@@ -413,4 +360,5 @@ def get_testing_overrides():
         dummy.__signature__ = _signature(function, name)  # type: ignore[attr-defined]
         return dummy
 
-    return {f: stand_in(f, name) for f, name in _overridable_functions()[1].items()}
+    functions, names = _overridable_functions()
+    return {f: stand_in(f, names[f]) for found in functions.values() for f in found}
