@@ -100,6 +100,8 @@ bool optional(const Param& p) {
     case Kind::Out:
     case Kind::OutTuple:
       return true;
+    case Kind::Ints:  // None stands for the default
+      return !p.required;
     default:
       return false;
   }

@@ -14,7 +14,7 @@ _thread = _thread_local()  # .default: the mode that set_default_device put in p
 _OPERATORS = (
     "arange bartlett_window blackman_window empty empty_permuted empty_strided eye fft_fftfreq"
     " fft_rfftfreq full hamming_window hann_window kaiser_window linspace logspace ones rand"
-    " randint randn randperm range scalar_tensor tril_indices triu_indices zeros"
+    " randint randn randperm scalar_tensor tril_indices triu_indices zeros"
 )
 
 

@@ -7,7 +7,7 @@ import warnings
 
 from . import _C
 from ._C import Tensor, ops
-from ._torch_function import DisableTorchFunctionSubclass, _overridable
+from ._torch_function import DisableTorchFunction, DisableTorchFunctionSubclass, _overridable
 
 _ALIAS_REFUSED = "can't alias arbitrary sequence into a tensor."
 _NUMBERS = (bool, int, float, complex)
@@ -238,7 +238,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
             UserWarning,
             stacklevel=2,
         )
-    size = ops.empty((0,), dtype=dtype).element_size()
+    size = (dtype if isinstance(dtype, _C.dtype) else _C._from_sequence([], dtype).dtype).itemsize
     if len(view) == 0 or count == 0:
         raise ValueError(f"both buffer length ({len(view)}) and count ({count}) must not be 0")
     if offset < 0 or offset >= len(view):
@@ -258,8 +258,9 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
             f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) "
             f"must not be greater than actual buffer length ({len(view)} bytes)"
         )
-    out = _C._from_buffer(view[offset : offset + count * size]).view(dtype)
-    return out.requires_grad_(True) if requires_grad else out
+    with DisableTorchFunction():
+        out = _C._from_buffer(view[offset : offset + count * size]).view(dtype)
+        return out.requires_grad_(True) if requires_grad else out
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from . import _C
 from ._C import Tensor, ops
+from ._torch_function import DisableTorchFunction, _overridable
 from ._torch_function import _disabled_torch_function_impl as _disabled_torch_function_impl
-from ._torch_function import _overridable
 
 
 def _plain_method(function):
@@ -192,6 +192,11 @@ _type = __builtins__["type"] if isinstance(__builtins__, dict) else __builtins__
 
 def _legacy_new(cls, *args, device=None):
     """Tensor(2, 3), Tensor([1., 2.]), Tensor(other): float tensors (uninitialised for sizes)."""
+    with DisableTorchFunction():
+        return _construct(cls, args)
+
+
+def _construct(cls, args):
     from ._factory import tensor
 
     dtype = _C.get_default_dtype()

@@ -14,31 +14,24 @@ from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, Metho
 
 from . import _C
 from ._C import Tensor
-from ._torch_function import (
-    BaseTorchFunctionMode,
-    TorchFunctionMode,
-    _overridable,
-)
+from ._torch_function import BaseTorchFunctionMode as BaseTorchFunctionMode
 from ._torch_function import DisableTorchFunction as DisableTorchFunction
 from ._torch_function import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from ._torch_function import TorchFunctionMode as TorchFunctionMode
 from ._torch_function import _get_current_function_mode as _get_current_function_mode
 from ._torch_function import _get_current_function_mode_stack as _get_current_function_mode_stack
+from ._torch_function import _overridable
 from ._torch_function import _pop_mode as _pop_mode
 from ._torch_function import _pop_mode_temporarily as _pop_mode_temporarily
 from ._torch_function import _push_mode as _push_mode
 
 __all__ = [
-    "BaseTorchFunctionMode",
-    "TorchFunctionMode",
     "enable_reentrant_dispatch",
-    "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
     "get_testing_overrides",
     "handle_torch_function",
     "has_torch_function",
-    "has_torch_function_unary",
-    "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
     "redispatch_function",
@@ -161,9 +154,7 @@ _IGNORED_TENSOR = (
     " _make_subclass new new_empty new_empty_strided new_full new_ones new_tensor new_zeros stride"
     " unflatten"
 )
-_IGNORED_FUNCTIONAL = (
-    "upsample upsample_bilinear upsample_nearest"
-)
+_IGNORED_FUNCTIONAL = "upsample upsample_bilinear upsample_nearest"
 
 
 def _namespaces():
