@@ -602,6 +602,9 @@ PyGetSetDef storage_getset[] = {
 PyObject* untyped_storage(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = as_tensor(o);
+    check<NotImplementedError>(!is_sparse(t),
+                               "Cannot access storage of SparseTensorImpl: a sparse tensor has "
+                               "indices and values, each with a storage of its own");
     check<NotImplementedError>(!is_transform(t),
                                "Cannot access storage of a tensor of a function transform (vmap, "
                                "grad, jvp): it stands for others");

@@ -4,6 +4,7 @@
 
 #include "bind/convert.h"
 #include "bind/tensor_type.h"
+#include "core/transform.h"
 
 namespace flambeau::bind {
 
@@ -185,7 +186,7 @@ struct Bound::Try {
       case Kind::OptDevice:
         return is_device(o);
       case Kind::OptLayout:
-        b.sparse_layout_ |= is_sparse_layout(o);
+        b.sparse_layout_ |= is_sparse_layout(o) || b.of_sparse();
         return is_layout(o);
       case Kind::OptLayoutName:
         return is_layout(o);
@@ -203,6 +204,8 @@ struct Bound::Try {
     return false;
   }
 };
+
+bool Bound::of_sparse() const { return at[0] && is_tensor(at[0]) && is_sparse(as_tensor(at[0])); }
 
 bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t n,
                     PyObject* kwnames, std::string* why) {

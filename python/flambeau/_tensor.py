@@ -377,4 +377,5 @@ Tensor._make_subclass = staticmethod(
 )
 Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.name = property(lambda self: None)
+Tensor._cdata = property(id)  # a tensor has one Python object for as long as anybody could ask
 Tensor.__module__ = "torch"

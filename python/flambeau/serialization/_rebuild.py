@@ -5,8 +5,6 @@ Every number comes from the file and is checked before the core sees it.
 
 from __future__ import annotations
 
-import importlib
-
 from flambeau import _C
 from flambeau._storage import TypedStorage
 
@@ -112,11 +110,6 @@ def _from_cpu_tensor(data, dtype, device, requires_grad):
         raise refuse("a tensor of a device without its data")
     placed = data.detach().to(device=_C.device(device), dtype=dtype)
     return _requiring_grad(placed, requires_grad)
-
-
-def _root(name: str):
-    """A function of the package that not every build has."""
-    return getattr(importlib.import_module("flambeau"), name, None)
 
 
 def _layout(name):
