@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import _utils
 from ._utils.position import Position, check_state
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
+
+_T = TypeVar("_T")
+# Types of two arguments, which packages name in their annotations.
+_collate_fn_t = Callable[[list[_T]], Any]
+_worker_init_fn_t = Callable[[int], None]
 
 
 class _DatasetKind:
@@ -394,7 +401,8 @@ class _BaseDataLoaderIter:
             warnings.warn(
                 f"Length of IterableDataset {self._dataset} was reported to be {expected} (when "
                 f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched."
-                + (self._num_workers > 0) * _LENGTH_HINT,
+                + (self._num_workers > 0)
+                * _LENGTH_HINT,
                 stacklevel=2,
             )
         return data
