@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import _utils
 from ._utils.position import Position, check_state
 from .datapipe import IterDataPipe
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
+
+_T = TypeVar("_T")
+# Types of two arguments, which packages name in their annotations.
+_collate_fn_t = Callable[[list[_T]], Any]
+_worker_init_fn_t = Callable[[int], None]
 
 
 class _DatasetKind:
