@@ -104,6 +104,17 @@ Tensor sparse_sum_again(const Tensor& grad, const Tensor& grad_output, const Dim
   return is_sparse(grad_output) ? out : to_dense(out, std::nullopt, std::nullopt);
 }
 
+Tensor sparse_narrow_grad(const Tensor& grad, const Tensor& self, int64_t dim, int64_t start) {
+  const int64_t d = wrap_dim(dim, self.dim()), length = grad.size(d);
+  if (start < 0) start += self.size(d);
+  Dims before = grad.sizes(), after = grad.sizes();
+  before[size_t(d)] = start;
+  after[size_t(d)] = self.size(d) - start - length;
+  Tensor inside = to_dense(grad, std::nullopt, std::nullopt);
+  return sparse_mask(cat({zeros(before, grad.dtype()), inside, zeros(after, grad.dtype())}, d),
+                     distinct_places(self));
+}
+
 Tensor sparse_softmax_grad(const Tensor& grad, const Tensor& result, int64_t dim, const Tensor&) {
   const GroupSums sums(result, dim);
   Tensor y = values(result), g = _sparse_take(grad, result);

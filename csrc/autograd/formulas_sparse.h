@@ -18,6 +18,7 @@ Tensor sparse_addmm_mat2(const Tensor& grad, const Tensor& mat1, const Tensor& m
 Tensor sparse_product_self(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor sparse_product_other(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor sparse_sum_again(const Tensor& grad, const Tensor& grad_output, const Dims& dim);
+Tensor sparse_narrow_grad(const Tensor& grad, const Tensor& self, int64_t dim, int64_t start);
 Tensor sparse_softmax_grad(const Tensor& grad, const Tensor& result, int64_t dim,
                            const Tensor& self);
 Tensor sparse_log_softmax_grad(const Tensor& grad, const Tensor& result, int64_t dim,

@@ -81,6 +81,7 @@ struct Bound {
   struct Try;
   bool attempt(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t n,
                PyObject* kwnames, std::string* why);
+  bool of_sparse() const;  // whether the first argument is a sparse tensor
   std::vector<PyObject*> overriders_;
   bool sparse_layout_ = false;  // a factory was asked for a sparse tensor
 };

@@ -192,6 +192,7 @@ void run_hook(const char* name, const Boxed* args, size_t n, void* result, BoxKi
   Scoped<uint8_t> mode(thread_state.grad_mode,
                        thread_state.grad_mode == kGradOff ? kGradOff : kGradOn);
   Scoped<int32_t> transforms(thread_state.transforms, thread_state.transforms);
+  if (!dispatcher) Object loaded(must(PyImport_ImportModule("flambeau._transforms.interpreter")));
   check(dispatcher != nullptr, name, ": no function transform is loaded");
   Object text(must(PyUnicode_InternFromString(name))),
       level(must(wrap(std::max<int64_t>(highest, 0))));

@@ -128,6 +128,7 @@ Tensor narrow_Tensor(const Tensor& self, int64_t dim, const Tensor& start, int64
 }
 
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  if (is_transform(self) && is_sparse(self)) return _sparse_narrow(self, dim, start, length);
   return clone(narrow(self, dim, start, length), MemoryFormat::Contiguous);
 }
 
@@ -315,6 +316,10 @@ Tensor resize_(const Tensor& self, const Dims& size, std::optional<MemoryFormat>
 }
 
 Tensor set_(const Tensor& self, const Tensor& source) {
+  for (const Tensor* t : {&self, &source})
+    check<NotImplementedError>(t->device().type != DeviceType::Transform,
+                               "set_: a tensor of a function transform, or a sparse one, has no "
+                               "storage to share");
   await_long_work();
   check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", self.dtype(), ", got ",
         source.dtype());

@@ -1,5 +1,7 @@
 // Kernels of sparse tensors: they see indices and values as the dense tensors that they are.
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "kernels/checks.h"
 #include "kernels/pointwise.h"
@@ -132,6 +134,26 @@ Tensor _sum_runs(const Tensor& values, const Tensor& order, const Tensor& starts
                  });
   });
   return out;
+}
+
+std::tuple<Tensor, Tensor> _csr_order(const Tensor& rows, int64_t size) {
+  const char* op = "_csr_order";
+  check_sizes(op, "size", Dims{size});
+  check<NotImplementedError>(!rows.is_meta(), op, ": meta tensors have no indices to read");
+  Tensor at = index_vector(op, "rows", rows);
+  Tensor starts = flambeau::empty(Dims{size + 1}, DType::Int64),
+         order = flambeau::empty(Dims{at.numel()}, DType::Int64);
+  const int64_t *p = at.data<int64_t>(), n = at.numel();
+  int64_t *s = starts.data<int64_t>(), *to = order.data<int64_t>();
+  std::fill_n(s, size + 1, 0);
+  for (int64_t i = 0; i < n; i++) {
+    check(p[i] >= 0 && p[i] < size, op, ": found row ", p[i], " of a matrix with ", size, " rows");
+    s[p[i] + 1]++;
+  }
+  std::partial_sum(s, s + size + 1, s);
+  std::vector<int64_t> next(s, s + size);
+  for (int64_t i = 0; i < n; i++) to[next[size_t(p[i])]++] = i;
+  return {starts, order};
 }
 
 Tensor _convert_indices_from_coo_to_csr(const Tensor& self, int64_t size, bool out_int32) {

@@ -133,6 +133,16 @@ op(
     doc="`sparse_resize_` to the sizes of another COO tensor.",
 )
 
+op(
+    "_sparse_narrow(Tensor self, int dim, int start, int length) -> Tensor",
+    kernel=boxed,
+    grad={"self": "sparse_narrow_grad(grad, self, dim, start)"},
+    node="NarrowCopyBackward0",
+    forms="",
+    tags="internal",
+    doc="`narrow_copy` of a COO tensor.",
+)
+
 # ---- conversions ---------------------------------------------------------------------------------
 
 op(
@@ -212,7 +222,7 @@ op(
 op(
     "_sparse_mm(Tensor sparse, Tensor dense) -> Tensor",
     kernel=composite,
-    forms="function",
+    forms="",
     alias="sparse.mm",
     doc="Product of a sparse matrix and a dense or sparse one. The gradient of a sparse matrix is sparse, with the same elements. With ``reduce``, products are combined by sum, mean, amax or amin.",
     example="""
@@ -226,7 +236,7 @@ op(
     "_sparse_mm.reduce(Tensor sparse, Tensor dense, str reduce) -> Tensor",
     kernel=composite,
     node="SparseMmReduceImplBackward0",
-    forms="function",
+    forms="",
 )
 op(
     "_sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -236,7 +246,7 @@ op(
         "mat1": "sparse_addmm_mat1(grad, mat1, mat2, alpha)",
         "mat2": "sparse_addmm_mat2(grad, mat1, mat2, alpha)",
     },
-    forms="function",
+    forms="",
     alias="sparse.addmm",
     doc="``beta * input + alpha * (mat1 @ mat2)`` with a sparse ``mat1``, whose gradient is sparse.",
     example="""
@@ -276,7 +286,7 @@ op(
     "_sparse_softmax(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
     kernel=boxed,
     grad={"self": "sparse_softmax_grad(grad, result, dim, self)"},
-    forms="function",
+    forms="",
     alias="sparse.softmax",
     doc="softmax along ``dim`` of the elements that a sparse tensor specifies: the others count as -inf.",
     example="""
@@ -290,7 +300,7 @@ op(
     "_sparse_log_softmax(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
     kernel=boxed,
     grad={"self": "sparse_log_softmax_grad(grad, result, dim, self)"},
-    forms="function",
+    forms="",
     alias="sparse.log_softmax",
     doc="Logarithm of `flambeau.sparse.softmax`.",
     example="""
@@ -303,7 +313,7 @@ op(
     "sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
     node="SparseSampledAddmmBackward0",
-    forms="function",
+    forms="",
     tags="internal",
     alias="sparse.sampled_addmm",
     doc="``beta * input + alpha * (mat1 @ mat2)`` at the places that the sparse CSR ``input`` specifies.",
@@ -369,6 +379,13 @@ op(
     forms="",
     tags="internal",
     doc="Sums of ``values[order[i]]`` over runs of i, of which ``starts`` has the bounds, from the first on.",
+)
+op(
+    "_csr_order(Tensor rows, int size) -> (Tensor, Tensor)",
+    kernel=native,
+    forms="",
+    tags="internal",
+    doc="Where each row begins when elements are sorted by row, and their order then, which is stable.",
 )
 op(
     "_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor",
