@@ -101,6 +101,7 @@ PYTHON_LAYERS = {
     "utils": BASE | {"autograd", "multiprocessing", "root"},
     "amp": BASE | {"autograd", "root"},
     "serialization": BASE | {"autograd", "root"},
+    "package": BASE | {"autograd", "facade", "root", "serialization"},
     "testing": BASE | {"autograd", "root"},
     # methods of Tensor that reach up, at call time
     "methods": BASE | {"autograd", "facade"},
