@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 ASAN_LIBS = $(shell g++ -print-file-name=libasan.so) $(shell g++ -print-file-name=libstdc++.so)
 CPP_FILES = $(shell find csrc tests -name '*.h' -o -name '*.cpp')
 
-.PHONY: build demo test bench lint format docs wheel asan conformance clean
+.PHONY: build demo test test-ecosystem bench lint format docs wheel asan conformance clean
 
 build: build/build.ninja
 	@$(BIN)/cmake --build build -j $(JOBS)
@@ -34,6 +34,21 @@ demo: build
 
 test: build
 	$(PY) -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+# Packages from PyPI under `flambeau run`; their environment is apart, and PyTorch is not in it.
+ECOSYSTEM := .venv-ecosystem
+CASES ?=
+
+$(ECOSYSTEM)/stamp: $(wildcard tests/ecosystem/*.txt)
+	test -x $(ECOSYSTEM)/bin/python || $(PYTHON) -m venv $(ECOSYSTEM)
+	$(ECOSYSTEM)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -r tests/ecosystem/requirements.txt
+	$(ECOSYSTEM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  -r tests/ecosystem/requirements-no-deps.txt
+	@touch $@
+
+test-ecosystem: build $(ECOSYSTEM)/stamp
+	$(ECOSYSTEM)/bin/python tests/ecosystem/run.py $(CASES)
 
 bench: build
 	$(PY) benchmarks/overhead.py

@@ -13,7 +13,8 @@ KINDS = {
     "Scalar?": "OptScalar", "int": "Int", "int?": "OptInt", "int[]": "Ints", "int[]?": "OptInts",
     "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "OptBool", "str": "Str",
     "str?": "OptStr", "dtype": "DType", "dtype?": "OptDType", "device?": "OptDevice",
-    "layout?": "OptLayout", "memory_format?": "OptMemoryFormat", "Generator?": "OptGenerator",
+    "layout?": "OptLayout", "layout_name?": "OptLayoutName",
+    "memory_format?": "OptMemoryFormat", "Generator?": "OptGenerator",
     "pin?": "OptBool", "rg": "Bool",
 }  # fmt: skip
 
@@ -118,6 +119,7 @@ CONVERT = {
     "OptDType": "as_opt<DType>({0}, as_dtype)", "OptDevice": "as_opt<Device>({0}, as_device)",
     "OptMemoryFormat": "as_opt<MemoryFormat>({0}, as_memory_format)",
     "OptGenerator": "as_generator({0})",
+    "OptLayoutName": "as_opt<std::string>({0}, as_layout)",
 }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ TYPES = {
     "dtype": "DType",
     "dtype?": "std::optional<DType>",
     "device?": "std::optional<Device>",
+    "layout_name?": "const std::optional<std::string>&",
     "memory_format?": "std::optional<MemoryFormat>",
     "Generator?": "Generator*",
 }

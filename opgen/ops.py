@@ -328,7 +328,7 @@ def dispatch(o):
     kind = o.kernel.kind
     if kind == "pointwise":
         out.append(pointwise_descriptor(o))
-    if kind in ("pointwise", "native", "view"):
+    if kind in ("pointwise", "native", "view", "boxed"):
         out.append(entry(o))
         out.append(functional(o, node))
     elif kind == "composite" and o.tag("autocast"):
@@ -381,6 +381,11 @@ def signature_type(o):
 
 
 def entry(o):
+    if o.kernel.kind == "boxed":
+        return (
+            f'static OpEntry e_{o.name}("{o.name}", {quoted(o.schema)}, '
+            f'"{o.family}", nullptr, nullptr);'
+        )
     if o.kernel.kind == "pointwise":
         call = pointwise_call(o, "new")
         k = f"static {return_type(o)} cpu_{o.name}({parameters(o)}) {{ return {call}; }}\n"

@@ -18,6 +18,7 @@ TYPES = {
     "float?": "_float | None", "bool": "_bool", "bool?": "_bool | None", "str": "_str",
     "str?": "_str | None", "dtype": "_dtype", "dtype?": "_dtype | None", "device?": "_Device",
     "layout?": "_layout | None", "memory_format?": "_memory_format | None",
+    "layout_name?": "_layout | None",
     "Generator?": "Generator | None", "pin?": "_bool | None", "rg": "_bool",
 }  # fmt: skip
 RETURNS = {
@@ -103,6 +104,15 @@ float32: dtype
 float64: dtype
 complex64: dtype
 complex128: dtype
+complex32: dtype
+float8_e4m3fn: dtype
+float8_e4m3fnuz: dtype
+float8_e5m2: dtype
+float8_e5m2fnuz: dtype
+float8_e8m0fnu: dtype
+uint16: dtype
+uint32: dtype
+uint64: dtype
 strided: layout
 contiguous_format: memory_format
 preserve_format: memory_format

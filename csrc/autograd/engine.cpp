@@ -5,6 +5,7 @@
 #include <bit>
 #include <queue>
 
+#include "core/transform.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
 
@@ -75,6 +76,8 @@ void accumulate(Tensor& slot, Tensor g) {
   if (!g.defined()) return;
   if (!slot.defined())
     slot = std::move(g);
+  else if (is_sparse(slot) && !is_sparse(g)) [[unlikely]]
+    slot = ops::add(g, slot, 1);
   else
     slot = ops::add(slot, g, 1);
 }

@@ -9,6 +9,7 @@
 #include "autograd/formulas_reduce.h"
 #include "autograd/formulas_rnn.h"
 #include "autograd/formulas_scatter.h"
+#include "autograd/formulas_sparse.h"
 #include "autograd/formulas_special.h"
 #include "core/tensor.h"
 #include "ops/all.h"

@@ -169,6 +169,21 @@ Tensor with_part(const Tensor& self, const Tensor& src, const Tensor& part) {
                  self.sizes());
 }
 
+Tensor embedding_grad(const Tensor& grad, const Tensor& indices, const Dims& sizes,
+                      int64_t padding_idx, bool scale_grad_by_freq, bool sparse) {
+  if (!sparse) return embedding_backward(grad, indices, sizes, padding_idx, scale_grad_by_freq);
+  check(!scale_grad_by_freq,
+        "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
+  Tensor at = _to_dtype(reshape(indices, Dims{-1}), DType::Int64);
+  Tensor rows = reshape(grad, Dims{at.numel(), sizes[1]});
+  if (padding_idx >= 0) {
+    Tensor kept = squeeze_dim(nonzero(ne(at, padding_idx)), 1);
+    at = index_select(at, 0, kept);
+    rows = index_select(rows, 0, kept);
+  }
+  return _sparse_coo_tensor_with_dims_and_tensors(1, 1, sizes, unsqueeze(at, 0), rows, false);
+}
+
 Tensor embedding_masked(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
                         bool scale_grad_by_freq) {
   check<NotImplementedError>(!scale_grad_by_freq,

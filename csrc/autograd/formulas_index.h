@@ -18,6 +18,9 @@ Tensor interleaved(const Tensor& self, const Tensor& repeats, std::optional<int6
                    std::optional<int64_t> output_size);
 Tensor repeat_counts(const Tensor& repeats, std::optional<int64_t> output_size);
 Tensor with_part(const Tensor& self, const Tensor& src, const Tensor& part);
+// Of the weight; with `sparse`, of the rows that were read alone.
+Tensor embedding_grad(const Tensor& grad, const Tensor& indices, const Dims& sizes,
+                      int64_t padding_idx, bool scale_grad_by_freq, bool sparse);
 Tensor embedding_masked(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
                         bool scale_grad_by_freq);
 

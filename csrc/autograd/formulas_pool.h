@@ -24,7 +24,7 @@ Tensor slope_grid(const Tensor& grad, const Tensor& grad_output, const Tensor& i
 // Gradients of _sum_bags.
 Tensor bags_weight(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
                    const OptTensor& samples, const Dims& sizes, bool mean, int64_t padding_idx,
-                   bool scale_grad_by_freq);
+                   bool scale_grad_by_freq, bool sparse);
 Tensor bags_samples(const Tensor& grad, const Tensor& weight, const Tensor& indices,
                     const Tensor& offsets, int64_t padding_idx);
 

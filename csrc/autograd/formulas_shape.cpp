@@ -1,5 +1,6 @@
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "core/transform.h"
 #include "runtime/parallel.h"
 
 namespace flambeau::formulas {
@@ -36,7 +37,9 @@ TensorList cat_grads(const Tensor& grad, const std::vector<Dims>& shapes, int64_
       out.push_back(zeros(shape, grad.dtype(), grad.device()));
       continue;
     }
-    out.push_back(narrow(grad, d, at, shape[size_t(d)]));
+    const int64_t length = shape[size_t(d)];
+    out.push_back(is_sparse(grad) ? _sparse_narrow(grad, d, at, length)
+                                  : narrow(grad, d, at, length));
     at += shape[size_t(d)];
   }
   return out;

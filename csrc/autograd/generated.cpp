@@ -87,6 +87,8 @@ void require_meta(const char* op, const char* name, const Tensor& t) {
 
 void mark_view(const Tensor& result, const Tensor& base, const char* op, bool several) {
   if (result.is_same(base) || !is_differentiable(base.dtype())) return;
+  if (is_transform(base) && is_sparse(base)) [[unlikely]]
+    return;  // what views do makes new sparse tensors
   if (thread_state.inference_mode || base->inference) return;
   if (!grad_enabled()) {
     if (base->requires_grad) set_view(result, base, op, ViewKind::NoGrad);

@@ -243,9 +243,35 @@ std::vector<TensorImpl*> possible_cycles() {
 }
 
 AutogradMeta::~AutogradMeta() {
+  if (link) {
+    std::lock_guard guard(link->mutex);
+    link->meta = nullptr;
+  }
   if (!cyclic) return;
   std::lock_guard guard(cycles_lock);
   cycles().erase(cyclic);
+}
+
+void retain_grad(const Tensor& t) {
+  AutogradMeta& meta = meta_of(t);
+  meta.retains_grad = true;
+  meta.link = std::make_shared<MetaLink>();
+  meta.link->meta = &meta;
+  // The tensor may go while its graph stays, also in another thread. Nothing is computed or
+  // destroyed under the lock: that may wait for the interpreter, which may wait for the lock.
+  auto hook = [link = meta.link](const Tensor& g) {
+    Tensor before;
+    {
+      std::lock_guard guard(link->mutex);
+      if (!link->meta) return Tensor();
+      before = link->meta->grad;
+    }
+    Tensor grad = before.defined() ? ops::add(before, g, 1) : g;
+    std::lock_guard guard(link->mutex);
+    if (link->meta) std::swap(link->meta->grad, grad);
+    return Tensor();
+  };
+  grad_fn(t)->make_hooks().retain.push_back({next_hook_id(), meta.output_nr, hook});
 }
 
 void AutogradMeta::visit_refs(RefVisitor& v) const {
@@ -502,8 +528,8 @@ Grads AccumulateGrad::apply(Grads grads) {
     } else {
       meta.grad = steal ? g : copy_as(g, variable);
     }
-  } else if (grad_enabled()) {
-    meta.grad = ops::add(meta.grad, g, 1);
+  } else if (grad_enabled() || (is_sparse(meta.grad) && !is_sparse(g))) {
+    meta.grad = is_sparse(meta.grad) ? ops::add(g, meta.grad, 1) : ops::add(meta.grad, g, 1);
     if (meta.grad->requires_grad) note_possible_cycle(variable);
   } else {
     ops::add_(meta.grad, g, 1);

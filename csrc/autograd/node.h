@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -258,13 +259,21 @@ struct ViewInfo {
   const char* op = "";
 };
 
+struct AutogradMeta;
+// How a hook of retain_grad finds the tensor that its node must not keep.
+struct MetaLink {
+  std::mutex mutex;
+  AutogradMeta* meta;  // null once the tensor is gone
+};
+
 struct AutogradMeta final : AutogradRecord {
   Tensor grad;
   Ref<Node> grad_fn;
   uint32_t output_nr = 0;
   bool requires_grad = false;  // asked for on this leaf
   bool retains_grad = false;
-  Node* accumulator = nullptr;    // weak: the accumulator owns the tensor
+  Node* accumulator = nullptr;  // weak: the accumulator owns the tensor
+  std::shared_ptr<MetaLink> link;
   Ref<Node> foreign_accumulator;  // of an alias of a leaf, whose gradient goes to the leaf
   std::unique_ptr<ViewInfo> view;
   std::vector<NodeHooks::TensorHook> hooks;  // leaf hooks, read by the accumulator
@@ -285,6 +294,8 @@ void note_possible_cycle(const Tensor& t);
 std::vector<TensorImpl*> possible_cycles();
 
 AutogradMeta& meta_of(const Tensor& t);
+// Keeps the gradient of a tensor that is no leaf.
+void retain_grad(const Tensor& t);
 inline AutogradMeta* meta_if(const Tensor& t) {
   return static_cast<AutogradMeta*>(t->autograd.get());
 }

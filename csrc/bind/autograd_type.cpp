@@ -455,17 +455,7 @@ PyObject* retain_grad(PyObject* o, PyObject*) {
     const Tensor& t = as_tensor(o);
     check(wants_grad(t), "can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf(t) || meta_of(t).retains_grad) Py_RETURN_NONE;
-    meta_of(t).retains_grad = true;
-    // weak: the node must not keep the tensor that keeps the node
-    auto* impl = t.impl();
-    grad_fn(t)->make_hooks().retain.push_back(
-        {next_hook_id(), meta_of(t).output_nr, [impl](const Tensor& g) {
-           if (impl->use_count() == 0) return Tensor();
-           Tensor self{Ref<TensorImpl>(impl)};
-           auto& meta = meta_of(self);
-           meta.grad = meta.grad.defined() ? ops::add(meta.grad, g, 1) : g;
-           return Tensor();
-         }});
+    flambeau::retain_grad(t);
     Py_RETURN_NONE;
   });
 }

@@ -153,6 +153,7 @@ PyObject* wrap(const Scalar& s) {
     case Scalar::Kind::Bool:
       return PyBool_FromLong(s.to_bool());
     case Scalar::Kind::Int:
+      if (s.is_beyond_int64()) return PyLong_FromUnsignedLongLong(uint64_t(s.to_int()));
       return PyLong_FromLongLong(s.to_int());
     case Scalar::Kind::Float:
       return PyFloat_FromDouble(s.to_double());

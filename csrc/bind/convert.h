@@ -16,6 +16,7 @@ bool is_numpy_bool(PyObject* o);
 bool is_dtype(PyObject* o);  // flambeau.dtype, or float, int, bool, complex
 bool is_device(PyObject* o);
 bool is_layout(PyObject* o);
+bool is_sparse_layout(PyObject* o);
 bool is_memory_format(PyObject* o);
 bool is_generator(PyObject* o);
 
@@ -29,6 +30,7 @@ DType as_dtype(PyObject* o);
 Device as_device(PyObject* o);
 MemoryFormat as_memory_format(PyObject* o);
 Generator* as_generator(PyObject* o);
+std::string as_layout(PyObject* o);  // "sparse_coo"
 Dims as_dims(PyObject* o, int expand);
 std::optional<Dims> as_opt_dims(PyObject* o, int expand);
 inline OptTensor as_opt_tensor(PyObject* o) { return o ? OptTensor(as_tensor(o)) : std::nullopt; }
@@ -55,6 +57,7 @@ PyObject* wrap(Device d);
 PyObject* wrap(MemoryFormat m);
 PyObject* wrap(Generator* g);  // one that somebody else owns; None when null
 PyObject* wrap(const std::string& s);
+PyObject* wrap_layout(const Tensor& t);
 PyObject* wrap_size(IntSpan sizes);  // flambeau.Size
 inline PyObject* wrap(bool b) { return PyBool_FromLong(b); }
 inline PyObject* wrap(int64_t v) { return PyLong_FromLongLong(v); }

@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "bind/convert.h"
+#include "bind/shared.h"
 #include "bind/tensor_type.h"
 #include "core/transform.h"
 #include "dispatch/promotion.h"
@@ -17,6 +18,8 @@ namespace {
 
 void need_cpu(const Tensor& t, const char* what) {
   check<NotImplementedError>(!t.is_meta(), "Cannot copy out of meta tensor; no data! (", what, ")");
+  check<TypeError>(!is_sparse(t), what,
+                   ": can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
   check(!is_transform(t), what,
         ": Cannot access data pointer of Tensor that doesn't have storage: ",
         "it is inside a function transform (vmap, grad, jvp)");
@@ -32,6 +35,12 @@ Tensor primal_of(Tensor t) {
 // ------------------------------------------------------------------------------
 
 PyObject* element(const char* p, DType t) {
+  if (t == DType::UInt64) return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
+  if (is_storage_only(t)) {
+    alignas(16) char number[16];
+    convert_elements(number, info(t).compute, p, t, 1);
+    return element(number, info(t).compute);
+  }
   return visit(t, [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*p != 0);
@@ -80,13 +89,21 @@ class SequenceItems {
 std::optional<DType> numpy_scalar_dtype(PyObject* o) {
   const char* name = Py_TYPE(o)->tp_name;
   if (std::strncmp(name, "numpy.", 6) != 0) return std::nullopt;
-  static const std::pair<const char*, DType> names[] = {
-      {"bool", DType::Bool},           {"bool_", DType::Bool},
-      {"uint8", DType::UInt8},         {"int8", DType::Int8},
-      {"int16", DType::Int16},         {"int32", DType::Int32},
-      {"int64", DType::Int64},         {"float16", DType::Float16},
-      {"float32", DType::Float32},     {"float64", DType::Float64},
-      {"complex64", DType::Complex64}, {"complex128", DType::Complex128}};
+  static const std::pair<const char*, DType> names[] = {{"bool", DType::Bool},
+                                                        {"bool_", DType::Bool},
+                                                        {"uint8", DType::UInt8},
+                                                        {"int8", DType::Int8},
+                                                        {"int16", DType::Int16},
+                                                        {"int32", DType::Int32},
+                                                        {"int64", DType::Int64},
+                                                        {"float16", DType::Float16},
+                                                        {"uint16", DType::UInt16},
+                                                        {"uint32", DType::UInt32},
+                                                        {"uint64", DType::UInt64},
+                                                        {"float32", DType::Float32},
+                                                        {"float64", DType::Float64},
+                                                        {"complex64", DType::Complex64},
+                                                        {"complex128", DType::Complex128}};
   for (const auto& [known, dtype] : names)
     if (std::strcmp(name + 6, known) == 0) return dtype;
   return std::nullopt;
@@ -144,6 +161,12 @@ T number_from(PyObject* o, DType t) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
     if (PyFloat_CheckExact(o)) return T(PyFloat_AS_DOUBLE(o));
   const Category kind = category(t);
+  if constexpr (std::is_same_v<T, uint64_t>) {
+    Object whole(must(PyNumber_Index(o)));
+    const uint64_t v = PyLong_AsUnsignedLongLong(whole.get());
+    if (PyErr_Occurred()) throw PythonError{};
+    return v;
+  }
   if (PyLong_Check(o) && !PyBool_Check(o)) {
     if (kind >= Category::Floating) return Scalar(as_float(o)).to<T>();
     int overflow = 0;
@@ -180,14 +203,20 @@ PyObject* from_sequence(PyObject*, PyObject* args) {
     SequenceScan s;
     s.scan(data, 0);
     DType t = dtype == Py_None ? s.dtype() : as_dtype(dtype);
-    Tensor out = empty(s.sizes, t);
+    if (t == DType::UInt64) {  // whose numbers need not fit into an int64
+      Tensor out = empty(s.sizes, t);
+      uint64_t* p = out.data<uint64_t>();
+      if (out.numel()) fill_from<uint64_t>(data, s.sizes, t, p);
+      return wrap(out);
+    }
+    Tensor out = empty(s.sizes, info(t).compute == t || !is_storage_only(t) ? t : info(t).compute);
     if (out.numel())
-      visit(t, [&](auto tag) {
+      visit(out.dtype(), [&](auto tag) {
         using T = typename decltype(tag)::type;
         T* p = out.data<T>();
         fill_from<T>(data, s.sizes, t, p);
       });
-    return wrap(out);
+    return wrap(cast_of(out, t));
   });
 }
 
@@ -208,6 +237,12 @@ const char* format_of(DType t) {
       return "i";
     case DType::Int64:
       return "q";
+    case DType::UInt16:
+      return "H";
+    case DType::UInt32:
+      return "I";
+    case DType::UInt64:
+      return "Q";
     case DType::Float16:
       return "e";
     case DType::Float32:
@@ -220,8 +255,8 @@ const char* format_of(DType t) {
       return "Zd";
     default:
       fail<TypeError>(
-          "Got unsupported ScalarType BFloat16: NumPy and the buffer protocol have no such type; "
-          "convert to float32 first");
+          "Got unsupported ScalarType ", info(t).scalar_type,
+          ": NumPy and the buffer protocol have no such type; convert to another one first");
   }
 }
 
@@ -245,6 +280,12 @@ DType dtype_of_format(const char* f, Py_ssize_t size) {
     case 'q':
     case 'n':
       return size == 8 ? DType::Int64 : size == 4 ? DType::Int32 : DType::Int16;
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+      return size == 8 ? DType::UInt64 : size == 4 ? DType::UInt32 : DType::UInt16;
     case 'e':
       return DType::Float16;
     case 'f':
@@ -385,17 +426,21 @@ DLDataType dlpack_type(DType t) {
     case Category::Bool:
       return {6, 8, 1};
     case Category::Integral:
-      return {uint8_t(t == DType::UInt8 ? 1 : 0), bits, 1};
+      return {uint8_t(is_unsigned(t) ? 1 : 0), bits, 1};
     case Category::Complex:
       return {5, bits, 1};
     default:
+      if (t >= DType::Float8_e4m3fn) {  // kDLFloat8_e4m3fn and so on
+        static const uint8_t codes[] = {10, 11, 12, 13, 14};
+        return {codes[int(t) - int(DType::Float8_e4m3fn)], bits, 1};
+      }
       return {uint8_t(t == DType::BFloat16 ? 4 : 2), bits, 1};
   }
 }
 
 DType from_dlpack_type(DLDataType d) {
   check(d.lanes == 1, "from_dlpack: vector types (lanes ", d.lanes, ") are not supported");
-  for (int i = 0; i < kNumDTypes; i++) {
+  for (int i = 0; i < kAllDTypes; i++) {
     DLDataType own = dlpack_type(DType(i));
     if (own.code == d.code && own.bits == d.bits) return DType(i);
   }
@@ -471,11 +516,6 @@ struct PyStorage {
 };
 PyTypeObject* storage_type = nullptr;
 
-PyObject* wrap_storage(const Ref<Storage>& s) {
-  PyObject* o = must(storage_type->tp_alloc(storage_type, 0));
-  new (&reinterpret_cast<PyStorage*>(o)->storage) Ref<Storage>(s);
-  return o;
-}
 Storage& storage_of(PyObject* o) { return *reinterpret_cast<PyStorage*>(o)->storage; }
 
 // UntypedStorage(size=0 | sequence of bytes, *, device=None)
@@ -550,6 +590,9 @@ PyMethodDef storage_methods[] = {{"resizable", storage_resizable, METH_NOARGS, n
                                  {"size", storage_nbytes, METH_NOARGS, nullptr},
                                  {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
                                  {"resize_", storage_resize, METH_O, nullptr},
+                                 {"is_shared", storage_is_shared, METH_NOARGS, nullptr},
+                                 {"share_memory_", storage_share, METH_NOARGS, nullptr},
+                                 {"_shared_block", storage_shared_block, METH_NOARGS, nullptr},
                                  {}};
 PyGetSetDef storage_getset[] = {
     {"device", storage_device, nullptr, nullptr, nullptr},
@@ -557,7 +600,16 @@ PyGetSetDef storage_getset[] = {
     {}};
 
 PyObject* untyped_storage(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* { return wrap_storage(as_tensor(o).storage()); });
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = as_tensor(o);
+    check<NotImplementedError>(!is_sparse(t),
+                               "Cannot access storage of SparseTensorImpl: a sparse tensor has "
+                               "indices and values, each with a storage of its own");
+    check<NotImplementedError>(!is_transform(t),
+                               "Cannot access storage of a tensor of a function transform (vmap, "
+                               "grad, jvp): it stands for others");
+    return wrap_storage(t.storage());
+  });
 }
 
 // _tensor_from_storage(storage, dtype, offset, sizes, strides)
@@ -593,7 +645,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
                      "cls must be a subclass of Tensor");
     check<TypeError>(is_tensor(data), "_make_subclass: data must be a Tensor, got ",
                      Py_TYPE(data)->tp_name);
-    Tensor t = detach(as_tensor(data));
+    Tensor t = ops::detach(as_tensor(data));
     PyObject* o = wrap_as(t, reinterpret_cast<PyTypeObject*>(type));
     if (requires_grad) set_requires_grad(t, true);
     return o;
@@ -616,6 +668,14 @@ PyMethodDef interop_methods[] = {
     {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
     {"untyped_storage", untyped_storage, METH_NOARGS, nullptr},
     {}};
+
+PyObject* wrap_storage(const Ref<Storage>& s) {
+  PyObject* o = must(storage_type->tp_alloc(storage_type, 0));
+  new (&reinterpret_cast<PyStorage*>(o)->storage) Ref<Storage>(s);
+  return o;
+}
+
+const Ref<Storage>& storage_ref(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
 
 void add_interop(PyObject* module) {
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},

@@ -5,6 +5,7 @@
 #include "bind/generated.h"
 #include "bind/interop.h"
 #include "bind/optimizer.h"
+#include "bind/shared.h"
 #include "bind/transform.h"
 #include "dispatch/entry.h"
 #include "dispatch/promotion.h"
@@ -192,6 +193,7 @@ PyObject* init_module() {
     add_operators(module.get());
     add_autograd(module.get());
     add_interop(module.get());
+    add_shared(module.get());
     add_transforms(module.get());
     collector::add_collector(module.get());
     return module.release();

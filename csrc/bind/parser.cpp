@@ -4,6 +4,7 @@
 
 #include "bind/convert.h"
 #include "bind/tensor_type.h"
+#include "core/transform.h"
 
 namespace flambeau::bind {
 
@@ -67,6 +68,7 @@ const char* kind_name(Kind k) {
     case Kind::OptDevice:
       return "torch.device";
     case Kind::OptLayout:
+    case Kind::OptLayoutName:
       return "torch.layout";
     case Kind::OptMemoryFormat:
       return "torch.memory_format";
@@ -87,6 +89,7 @@ bool optional(const Param& p) {
     case Kind::OptDType:
     case Kind::OptDevice:
     case Kind::OptLayout:
+    case Kind::OptLayoutName:
     case Kind::OptMemoryFormat:
     case Kind::OptGenerator:
     case Kind::Out:
@@ -183,6 +186,9 @@ struct Bound::Try {
       case Kind::OptDevice:
         return is_device(o);
       case Kind::OptLayout:
+        b.sparse_layout_ |= is_sparse_layout(o) || b.of_sparse();
+        return is_layout(o);
+      case Kind::OptLayoutName:
         return is_layout(o);
       case Kind::OptMemoryFormat:
         return is_memory_format(o);
@@ -198,6 +204,8 @@ struct Bound::Try {
     return false;
   }
 };
+
+bool Bound::of_sparse() const { return at[0] && is_tensor(at[0]) && is_sparse(as_tensor(at[0])); }
 
 bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t n,
                     PyObject* kwnames, std::string* why) {
@@ -295,6 +303,7 @@ static PyObject* callable_object(Callable& c, bool method) {
 Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   for (int k = 0; k < c.count; k++) {
     if (!overriders_.empty()) overriders_.clear();
+    sparse_layout_ = false;
     if (attempt(c.signatures[k], self, args, n, kwnames, nullptr)) {
       which = k;
       break;
@@ -321,7 +330,7 @@ Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, P
     }
     fail<TypeError>(text);
   }
-  if (overriders_.empty()) [[likely]]
+  if (overriders_.empty() && !sparse_layout_) [[likely]]
     return;
   Py_ssize_t lead = self ? 1 : 0;
   Object tuple(must(PyTuple_New(n + lead)));
@@ -331,8 +340,16 @@ Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, P
   if (kwnames)
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
       must(PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(kwnames, k), args[n + k]));
-  result = must(
-      call_override(overriders_, callable_object(c, self != nullptr), tuple.get(), kwargs.get()));
+  if (!overriders_.empty()) {
+    result = must(
+        call_override(overriders_, callable_object(c, self != nullptr), tuple.get(), kwargs.get()));
+  } else {
+    Object module(must(PyImport_ImportModule("flambeau._sparse.factories"))),
+        call(must(PyObject_GetAttrString(module.get(), "call"))),
+        name(must(PyUnicode_FromString(c.name)));
+    result = must(
+        PyObject_CallFunctionObjArgs(call.get(), name.get(), tuple.get(), kwargs.get(), nullptr));
+  }
   done = true;
 }
 

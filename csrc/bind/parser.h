@@ -30,7 +30,8 @@ enum class Kind : uint8_t {
   DType,
   OptDType,
   OptDevice,
-  OptLayout,
+  OptLayout,      // of factories: a sparse one passes the call on to flambeau._sparse.factories
+  OptLayoutName,  // as its name
   OptMemoryFormat,
   OptGenerator,
   Out,
@@ -80,7 +81,9 @@ struct Bound {
   struct Try;
   bool attempt(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t n,
                PyObject* kwnames, std::string* why);
+  bool of_sparse() const;  // whether the first argument is a sparse tensor
   std::vector<PyObject*> overriders_;
+  bool sparse_layout_ = false;  // a factory was asked for a sparse tensor
 };
 
 // Whether `o` has a __torch_function__ that wants to see calls.

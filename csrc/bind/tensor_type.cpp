@@ -172,8 +172,9 @@ int set_grad_attr(PyObject* o, PyObject* v, void*) {
     const char* fix = "; the gradient and the tensor must agree";
     check(g.dtype() == t.dtype(), "attempting to assign a gradient with dtype '", g.dtype(),
           "' to a tensor with grad_dtype '", t.dtype(), "'", fix);
-    check(g.device() == t.device(), "attempting to assign a gradient with device type '",
-          g.device(), "' to a tensor with device type '", t.device(), "'", fix);
+    check(visible_device(g.device()) == visible_device(t.device()),
+          "attempting to assign a gradient with device type '", g.device(),
+          "' to a tensor with device type '", t.device(), "'", fix);
     check(equal(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", g.sizes(),
           "' to a tensor of size '", t.sizes(), "'", fix);
     meta_of(t).grad = g;
@@ -184,7 +185,11 @@ int set_grad_attr(PyObject* o, PyObject* v, void*) {
 int set_data_attr(PyObject* o, PyObject* v, void*) {
   return guarded_status([&] {
     check<TypeError>(v && is_tensor(v), "Variable data has to be a tensor");
-    set_data(self_of(o), as_tensor(v));
+    const Tensor &t = self_of(o), &source = as_tensor(v);
+    check(!is_transform(t) && !is_transform(source),
+          "mutating directly with `.data` inside a function transform (vmap, grad, jvp) is not "
+          "allowed: use copy_(), or a new tensor");
+    set_data(t, source);
   });
 }
 
@@ -216,8 +221,10 @@ PyGetSetDef tensor_getset[] = {
     GET("is_cpu", visible_device(t.device()).type == DeviceType::CPU),
     GET("is_cuda", t.device().type == DeviceType::CUDA),
     GET("is_meta", visible_device(t.device()).type == DeviceType::Meta),
-    GET("is_sparse", false),
-    GET("is_sparse_csr", false),
+    GET("is_sparse", is_sparse(t) && sparse_layout(t) == SparseLayout::Coo),
+    GET("is_sparse_csr", is_sparse(t) && sparse_layout(t) == SparseLayout::Csr),
+    {"layout", get<[](const Tensor& t) -> PyObject* { return wrap_layout(t); }>, nullptr, nullptr,
+     nullptr},
     GET("is_quantized", false),
     GET("is_mkldnn", false),
     GET("is_mps", false),
@@ -236,8 +243,10 @@ PyGetSetDef tensor_getset[] = {
     {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(wants_grad(t)); }>,
      set_requires_grad_attr, nullptr, nullptr},
     {"grad", get<grad_of>, set_grad_attr, nullptr, nullptr},
-    {"data", get<[](const Tensor& t) -> PyObject* { return wrap(data_alias(t)); }>, set_data_attr,
-     nullptr, nullptr},
+    {"data", get<[](const Tensor& t) -> PyObject* {
+       return wrap(is_transform(t) ? ops::detach(t) : data_alias(t));
+     }>,
+     set_data_attr, nullptr, nullptr},
     {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
     {"real", get<[](const Tensor& t) -> PyObject* { return wrap(ops::real(t)); }>, set_part,
      nullptr, nullptr},
@@ -342,7 +351,7 @@ int truth(PyObject* o) {
     const Tensor& t = self_of(o);
     check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     check(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
-    check(!is_transform(t) || has_values(t),
+    check(!is_transform(t) || has_values(t) || is_sparse(t),
           "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
           "flow. A batch has no single truth value: use torch.where, or take the decision out of "
           "vmap.");
@@ -462,6 +471,11 @@ PyObject* requires_grad_method(PyObject* o, PyObject* const* args, Py_ssize_t n,
     check<TypeError>(!value || PyBool_Check(value),
                      "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
                      value ? Py_TYPE(value)->tp_name : "");
+    check(
+        thread_state.transforms == 0,
+        "You are attempting to call Tensor.requires_grad_() inside a function that is transformed "
+        "(perhaps through torch.autograd.functional). This is not supported: use the transforms "
+        "instead (grad, vjp, jacrev, jacfwd, hessian), or call requires_grad_() outside of it.");
     set_requires_grad(self_of(o), !value || value == Py_True);
     return incref(o);
   });
@@ -477,20 +491,27 @@ PyObject* is_contiguous_method(PyObject* o, PyObject* const* args, Py_ssize_t n,
     return wrap(self_of(o).is_contiguous(f));
   });
 }
+void detach_here(const Tensor& t) {
+  if (auto* m = meta_if(t)) {
+    check(!m->view, "Can't detach views in-place. Use detach() instead.");
+    m->grad_fn = nullptr;
+    m->requires_grad = false;
+    t->requires_grad = false;
+  }
+  if (!is_transform(t)) return;
+  TransformRecord& record = record_of(t);
+  record.tangent = Tensor();
+  if (record.kind == TransformKind::Batch) detach_here(record.value);
+}
 PyObject* detach_in_place(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
-    const Tensor& t = self_of(o);
-    if (auto* m = meta_if(t)) {
-      check(!m->view, "Can't detach views in-place. Use detach() instead.");
-      m->grad_fn = nullptr;
-      m->requires_grad = false;
-      t->requires_grad = false;
-    }
+    detach_here(self_of(o));
     return incref(o);
   });
 }
 
 char* address(const Tensor& t) {
+  check(!is_sparse(t), "Cannot access data pointer of Tensor that doesn't have storage");
   check(!is_transform(t),
         "Cannot access data pointer of Tensor that doesn't have storage (it is inside a function "
         "transform: vmap, grad, jvp)");
@@ -516,7 +537,7 @@ PyMethodDef tensor_methods[] = {
     PLAIN("storage_offset", t.offset(), nullptr),
     PLAIN("is_floating_point", t.is_floating(), nullptr),
     PLAIN("is_complex", t.is_complex(), nullptr),
-    PLAIN("is_signed", (t.dtype() != DType::Bool && t.dtype() != DType::UInt8), nullptr),
+    PLAIN("is_signed", is_signed(t.dtype()), nullptr),
     PLAIN("is_inference", bool(t->inference), nullptr),
     PLAIN("is_conj", false, nullptr),
     PLAIN("is_neg", false, nullptr),

@@ -8,7 +8,8 @@
 namespace flambeau::bind {
 namespace {
 
-PyObject* dispatcher = nullptr;  // dispatch(name, level, arguments)
+PyObject* dispatcher = nullptr;         // dispatch(name, level, arguments)
+PyObject* sparse_dispatcher = nullptr;  // dispatch(name, arguments), loaded on first use
 
 // ---- boxed values <-> Python --------------------------------------------------------------------
 
@@ -85,7 +86,8 @@ PyObject* to_python(const Boxed& b) {
 
 Tensor tensor_or_undefined(const char* name, PyObject* o) {
   if (o == Py_None) return Tensor();
-  check<TypeError>(is_tensor(o), name, ": the interpreter of a function transform must return ",
+  check<TypeError>(is_tensor(o), name,
+                   ": the rule of a function transform or sparse tensor must return ",
                    "Tensors, got ", Py_TYPE(o)->tp_name);
   return as_tensor(o);
 }
@@ -140,11 +142,13 @@ void from_python(const char* name, PyObject* o, void* result, BoxKind kind, size
 
 // ---- the hook -----------------------------------------------------------------------------------
 
+// What decides who carries out a call: the highest level among the arguments, -1 without any tensor
+// that stands for others.
 void find_level(const Tensor& t, int64_t& level) {
   if (is_transform(t)) level = std::max(level, record_of(t).level);
 }
 int64_t level_of(const Boxed* args, size_t n) {
-  int64_t level = 0;
+  int64_t level = -1;
   for (size_t i = 0; i < n; i++) {
     const Boxed& b = args[i];
     if (b.kind == BoxKind::Tensor) find_level(at<Tensor>(b), level);
@@ -159,19 +163,39 @@ int64_t level_of(const Boxed* args, size_t n) {
   return level;
 }
 
+// Sparse tensors: their rules compute on indices and values, of which nothing is recorded.
+void run_sparse(const char* name, PyObject* args, void* result, BoxKind kind, size_t count) {
+  Scoped<uint8_t> mode(thread_state.grad_mode, kGradOff);
+  Scoped<int32_t> transforms(thread_state.transforms, 0);
+  if (!sparse_dispatcher) {
+    Object module(must(PyImport_ImportModule("flambeau._sparse.dispatch")));
+    sparse_dispatcher = must(PyObject_GetAttrString(module.get(), "dispatch"));
+  }
+  Object text(must(PyUnicode_InternFromString(name)));
+  PyObject* passed[] = {text.get(), args};
+  Object out(must(PyObject_Vectorcall(sparse_dispatcher, passed, 2, nullptr)));
+  from_python(name, out.get(), result, kind, count);
+}
+
 // What is recorded below a recorded operator is up to the interpreter: it starts with the mode that
 // the caller of the operator had.
 void run_hook(const char* name, const Boxed* args, size_t n, void* result, BoxKind kind,
               size_t count) {
   WithGil gil;
-  Scoped<uint8_t> mode(thread_state.grad_mode,
-                       thread_state.grad_mode == kGradOff ? kGradOff : kGradOn);
-  Scoped<int32_t> transforms(thread_state.transforms, thread_state.transforms);
-  check(dispatcher != nullptr, name, ": no function transform is loaded");
+  const DeviceType asked = boxed_device;
   Object list(must(PyTuple_New(Py_ssize_t(n))));
   for (size_t i = 0; i < n; i++)
     PyTuple_SET_ITEM(list.get(), Py_ssize_t(i), must(to_python(args[i])));
-  Object text(must(PyUnicode_InternFromString(name))), level(must(wrap(level_of(args, n))));
+  const int64_t highest = level_of(args, n);
+  if (highest == 0 || (highest < 0 && asked != DeviceType::Transform))
+    return run_sparse(name, list.get(), result, kind, count);
+  Scoped<uint8_t> mode(thread_state.grad_mode,
+                       thread_state.grad_mode == kGradOff ? kGradOff : kGradOn);
+  Scoped<int32_t> transforms(thread_state.transforms, thread_state.transforms);
+  if (!dispatcher) Object loaded(must(PyImport_ImportModule("flambeau._transforms.interpreter")));
+  check(dispatcher != nullptr, name, ": no function transform is loaded");
+  Object text(must(PyUnicode_InternFromString(name))),
+      level(must(wrap(std::max<int64_t>(highest, 0))));
   PyObject* passed[] = {text.get(), level.get(), list.get()};
   Object out(must(PyObject_Vectorcall(dispatcher, passed, 3, nullptr)));
   from_python(name, out.get(), result, kind, count);
@@ -181,7 +205,6 @@ void run_hook(const char* name, const Boxed* args, size_t n, void* result, BoxKi
 
 PyObject* set_dispatcher(PyObject*, PyObject* f) {
   Py_XSETREF(dispatcher, incref(f));
-  boxed_hook = run_hook;
   Py_RETURN_NONE;
 }
 PyObject* set_transforms(PyObject*, PyObject* n) {
@@ -216,14 +239,16 @@ PyObject* make(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 TransformRecord& record_argument(PyObject* o, const char* op) {
-  check<TypeError>(is_tensor(o) && is_transform(as_tensor(o)), op,
-                   ": expected a tensor of a function transform");
+  check<TypeError>(is_tensor(o) && is_transform(as_tensor(o)) &&
+                       record_of(as_tensor(o)).kind != TransformKind::Sparse,
+                   op, ": expected a tensor of a function transform");
   return record_of(as_tensor(o));
 }
 
 // _transform_of(t) -> None or (owner, level, kind, value, tangent, batch_dim)
 PyObject* look(PyObject*, PyObject* o) {
   if (!is_tensor(o) || !is_transform(as_tensor(o))) Py_RETURN_NONE;
+  if (record_of(as_tensor(o)).kind == TransformKind::Sparse) Py_RETURN_NONE;
   return guarded([&]() -> PyObject* {
     const TransformRecord& r = record_of(as_tensor(o));
     Object value(must(wrap(r.value))), tangent(must(wrap(r.tangent)));
@@ -288,7 +313,50 @@ PyObject* share_version(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
+// ---- sparse tensors -----------------------------------------------------------------------------
+
+TransformRecord* sparse_record(PyObject* o) {
+  if (!is_tensor(o) || !is_transform(as_tensor(o))) return nullptr;
+  TransformRecord& r = record_of(as_tensor(o));
+  return r.kind == TransformKind::Sparse ? &r : nullptr;
+}
+
+// _sparse(owner, layout, values, sizes) -> Tensor; the layout as the number of a SparseLayout
+PyObject* make_sparse_py(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    check<TypeError>(n == 4 && is_tensor(args[2]), "_sparse: expected four arguments");
+    const int64_t layout = as_int(args[1]);
+    check(layout >= 0 && layout <= int64_t(SparseLayout::Bsc), "_sparse: no such layout: ", layout);
+    const Tensor& values = as_tensor(args[2]);
+    check(!is_transform(values), "_sparse: values that stand for others");
+    return wrap(make_sparse(SparseLayout(layout), values, as_dims(args[3], 0), keep(args[0])));
+  });
+}
+// _sparse_owner(t) -> what was given as owner; None for any other tensor
+PyObject* sparse_owner(PyObject*, PyObject* o) {
+  TransformRecord* r = sparse_record(o);
+  return incref(r ? static_cast<PyObject*>(r->owner.get()) : Py_None);
+}
+// _sparse_change(t, owner, values, sizes): after a change in place
+PyObject* change_sparse(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    check<TypeError>(n == 4 && is_tensor(args[2]), "_sparse_change: expected four arguments");
+    TransformRecord* r = sparse_record(args[0]);
+    check<TypeError>(r != nullptr, "_sparse_change: expected a sparse tensor");
+    const Tensor &t = as_tensor(args[0]), &values = as_tensor(args[2]);
+    check(!is_transform(values) && values.dtype() == t.dtype(), "_sparse_change: other values");
+    const Dims sizes = as_dims(args[3], 0);
+    r->value = values;
+    r->owner = keep(args[1]);
+    t->set_geometry(sizes, contiguous_strides(sizes), 0);
+    Py_RETURN_NONE;
+  });
+}
+
 PyMethodDef functions[] = {
+    {"_sparse", reinterpret_cast<PyCFunction>(make_sparse_py), METH_FASTCALL, nullptr},
+    {"_sparse_owner", sparse_owner, METH_O, nullptr},
+    {"_sparse_change", reinterpret_cast<PyCFunction>(change_sparse), METH_FASTCALL, nullptr},
     {"_set_dispatcher", set_dispatcher, METH_O, nullptr},
     {"_set_transforms", set_transforms, METH_O, nullptr},
     {"_transform", reinterpret_cast<PyCFunction>(make), METH_FASTCALL, nullptr},
@@ -302,6 +370,9 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void add_transforms(PyObject* module) { must(PyModule_AddFunctions(module, functions)); }
+void add_transforms(PyObject* module) {
+  boxed_hook = run_hook;
+  must(PyModule_AddFunctions(module, functions));
+}
 
 }  // namespace flambeau::bind

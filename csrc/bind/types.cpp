@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "bind/convert.h"
+#include "core/transform.h"
 
 namespace flambeau::bind {
 
@@ -16,12 +17,15 @@ struct Tag {
   PyObject_HEAD int value;
 };
 PyTypeObject *dtype_type, *layout_type, *memory_format_type, *device_type, *generator_type;
-PyObject* dtypes[kNumDTypes];
+PyObject* dtypes[kAllDTypes];
+constexpr int kNumLayouts = 6;  // strided, then those of SparseLayout
+PyObject* layouts[kNumLayouts];
 
 PyObject* tag_repr(PyObject* self) {
   int v = reinterpret_cast<Tag*>(self)->value;
   if (Py_TYPE(self) == dtype_type) return PyUnicode_FromFormat("torch.%s", kDTypes[v].name);
-  if (Py_TYPE(self) == layout_type) return PyUnicode_FromString("torch.strided");
+  if (Py_TYPE(self) == layout_type)
+    return PyUnicode_FromFormat("torch.%s", v ? layout_name(SparseLayout(v - 1)) : "strided");
   return PyUnicode_FromFormat("torch.%s", memory_format_name(MemoryFormat(v)));
 }
 
@@ -41,7 +45,7 @@ PyObject* dtype_get(PyObject* self, void* what) {
     case 2:
       return PyBool_FromLong(is_complex(t));
     default:
-      return PyBool_FromLong(t != DType::Bool && t != DType::UInt8);
+      return PyBool_FromLong(is_signed(t));
   }
 }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
@@ -228,6 +232,14 @@ bool is_device(PyObject* o) {
   return Py_TYPE(o) == device_type || PyUnicode_Check(o) || PyLong_Check(o);
 }
 bool is_layout(PyObject* o) { return Py_TYPE(o) == layout_type; }
+bool is_sparse_layout(PyObject* o) { return is_layout(o) && reinterpret_cast<Tag*>(o)->value != 0; }
+std::string as_layout(PyObject* o) {
+  Object text(must(tag_repr(o)));
+  return std::string(PyUnicode_AsUTF8(text.get())).substr(std::strlen("torch."));
+}
+PyObject* wrap_layout(const Tensor& t) {
+  return incref(layouts[is_sparse(t) ? 1 + int(sparse_layout(t)) : 0]);
+}
 bool is_memory_format(PyObject* o) { return Py_TYPE(o) == memory_format_type; }
 bool is_generator(PyObject* o) { return Py_TYPE(o) == generator_type; }
 
@@ -310,11 +322,15 @@ void add_types(PyObject* module) {
                               {Py_tp_dealloc, fn(generator_dealloc)},
                               {Py_tp_methods, generator_methods},
                               {Py_tp_getset, generator_getset}});
-  for (int i = 0; i < kNumDTypes; i++) {
+  for (int i = 0; i < kAllDTypes; i++) {
     dtypes[i] = make_tag(dtype_type, i);
     must(PyModule_AddObjectRef(module, kDTypes[i].name, dtypes[i]));
   }
-  must(PyModule_AddObject(module, "strided", make_tag(layout_type, 0)));
+  for (int i = 0; i < kNumLayouts; i++) {
+    layouts[i] = make_tag(layout_type, i);
+    must(PyModule_AddObjectRef(module, i ? layout_name(SparseLayout(i - 1)) : "strided",
+                               layouts[i]));
+  }
   for (auto m : {MemoryFormat::Contiguous, MemoryFormat::Preserve, MemoryFormat::ChannelsLast,
                  MemoryFormat::ChannelsLast3d})
     must(PyModule_AddObject(module, memory_format_name(m), make_tag(memory_format_type, int(m))));

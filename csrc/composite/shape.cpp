@@ -128,6 +128,7 @@ Tensor narrow_Tensor(const Tensor& self, int64_t dim, const Tensor& start, int64
 }
 
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  if (is_transform(self) && is_sparse(self)) return _sparse_narrow(self, dim, start, length);
   return clone(narrow(self, dim, start, length), MemoryFormat::Contiguous);
 }
 
@@ -315,6 +316,10 @@ Tensor resize_(const Tensor& self, const Dims& size, std::optional<MemoryFormat>
 }
 
 Tensor set_(const Tensor& self, const Tensor& source) {
+  for (const Tensor* t : {&self, &source})
+    check<NotImplementedError>(t->device().type != DeviceType::Transform,
+                               "set_: a tensor of a function transform, or a sparse one, has no "
+                               "storage to share");
   await_long_work();
   check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", self.dtype(), ", got ",
         source.dtype());
@@ -339,6 +344,9 @@ Scalar item(const Tensor& self) {
     boxed_hook("item", args, 1, &out, BoxKind::Scalar, 1);
     return out;
   }
+  if (self.dtype() == DType::UInt64 && *self.data<int64_t>() < 0)
+    return Scalar::beyond_int64(*self.data<uint64_t>());
+  if (is_storage_only(self.dtype())) return item(cast_of(self, info(self.dtype()).compute));
   return visit(self.dtype(), [&](auto tag) -> Scalar {
     using E = typename decltype(tag)::type;
     if constexpr (std::is_same_v<E, bool>) return *self.truth() != 0;

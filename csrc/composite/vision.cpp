@@ -73,12 +73,12 @@ Tensor slope_grid(const Tensor& grad, const Tensor& grad_output, const Tensor& i
 
 Tensor bags_weight(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
                    const OptTensor& samples, const Dims& sizes, bool mean, int64_t padding_idx,
-                   bool scale_grad_by_freq) {
+                   bool scale_grad_by_freq, bool sparse) {
   auto [bag, counts] = bag_numbers(indices, offsets, padding_idx);
   Tensor each = mean ? grad / unsqueeze(counts, 1) : grad;
   each = index_select(each, 0, bag);
   if (samples) each = each * unsqueeze(*samples, 1);
-  return embedding_backward(each, indices, sizes, padding_idx, scale_grad_by_freq);
+  return embedding_grad(each, indices, sizes, padding_idx, scale_grad_by_freq, sparse);
 }
 
 Tensor bags_samples(const Tensor& grad, const Tensor& weight, const Tensor& indices,

@@ -78,6 +78,8 @@ using BoxedHook = void (*)(const char* name, const Boxed* args, size_t n, void* 
 extern BoxedHook boxed_hook;
 // The operator whose kernel was asked for last: read by the boxed kernel as it starts.
 extern constinit thread_local const char* boxed_name;
+// The device type that it was asked for.
+extern constinit thread_local DeviceType boxed_device;
 
 // A function of a kernel's type that passes the call on to the hook.
 template <class F>

@@ -4,28 +4,68 @@
 
 namespace flambeau {
 
-const DTypeInfo kDTypes[kNumDTypes] = {
-    {"bool", 1, Category::Bool, DType::Bool, DType::Bool},
-    {"uint8", 1, Category::Integral, DType::UInt8, DType::UInt8},
-    {"int8", 1, Category::Integral, DType::Int8, DType::Int8},
-    {"int16", 2, Category::Integral, DType::Int16, DType::Int16},
-    {"int32", 4, Category::Integral, DType::Int32, DType::Int32},
-    {"int64", 8, Category::Integral, DType::Int64, DType::Int64},
-    {"float16", 2, Category::Floating, DType::Float16, DType::Float32},
-    {"bfloat16", 2, Category::Floating, DType::BFloat16, DType::Float32},
-    {"float32", 4, Category::Floating, DType::Float32, DType::Float32},
-    {"float64", 8, Category::Floating, DType::Float64, DType::Float64},
-    {"complex64", 8, Category::Complex, DType::Float32, DType::Complex64},
-    {"complex128", 16, Category::Complex, DType::Float64, DType::Complex128},
+const DTypeInfo kDTypes[kAllDTypes] = {
+    {"bool", 1, Category::Bool, DType::Bool, DType::Bool, "Bool"},
+    {"uint8", 1, Category::Integral, DType::UInt8, DType::UInt8, "Byte"},
+    {"int8", 1, Category::Integral, DType::Int8, DType::Int8, "Char"},
+    {"int16", 2, Category::Integral, DType::Int16, DType::Int16, "Short"},
+    {"int32", 4, Category::Integral, DType::Int32, DType::Int32, "Int"},
+    {"int64", 8, Category::Integral, DType::Int64, DType::Int64, "Long"},
+    {"float16", 2, Category::Floating, DType::Float16, DType::Float32, "Half"},
+    {"bfloat16", 2, Category::Floating, DType::BFloat16, DType::Float32, "BFloat16"},
+    {"float32", 4, Category::Floating, DType::Float32, DType::Float32, "Float"},
+    {"float64", 8, Category::Floating, DType::Float64, DType::Float64, "Double"},
+    {"complex64", 8, Category::Complex, DType::Float32, DType::Complex64, "ComplexFloat"},
+    {"complex128", 16, Category::Complex, DType::Float64, DType::Complex128, "ComplexDouble"},
+    {"uint16", 2, Category::Integral, DType::UInt16, DType::Int32, "UInt16"},
+    {"uint32", 4, Category::Integral, DType::UInt32, DType::Int64, "UInt32"},
+    {"uint64", 8, Category::Integral, DType::UInt64, DType::Int64, "UInt64"},
+    {"complex32", 4, Category::Complex, DType::Float16, DType::Complex64, "ComplexHalf"},
+    {"float8_e4m3fn", 1, Category::Floating, DType::Float8_e4m3fn, DType::Float32, "Float8_e4m3fn"},
+    {"float8_e4m3fnuz", 1, Category::Floating, DType::Float8_e4m3fnuz, DType::Float32,
+     "Float8_e4m3fnuz"},
+    {"float8_e5m2", 1, Category::Floating, DType::Float8_e5m2, DType::Float32, "Float8_e5m2"},
+    {"float8_e5m2fnuz", 1, Category::Floating, DType::Float8_e5m2fnuz, DType::Float32,
+     "Float8_e5m2fnuz"},
+    {"float8_e8m0fnu", 1, Category::Floating, DType::Float8_e8m0fnu, DType::Float32,
+     "Float8_e8m0fnu"},
 };
 
 DType complex_dtype(DType t) {
   if (is_complex(t)) return t;
+  check(!is_storage_only(t), "Unknown Complex ScalarType for ", info(t).scalar_type);
   return t == DType::Float64 ? DType::Complex128 : DType::Complex64;
 }
 
+void fail_storage_only(DType t) {
+  fail<NotImplementedError>("not implemented for '", info(t).scalar_type,
+                            "': convert the tensor to another dtype first");
+}
+
+namespace {
+// The common dtype where one of two different ones is only for storage.
+DType promote_storage_only(DType a, DType b) {
+  auto refuse = [&](const char* types) {
+    fail("Promotion for ", types, " is not supported, attempted to promote ", info(a).scalar_type,
+         " and ", info(b).scalar_type, ": convert one of them");
+  };
+  auto is_float8 = [](DType t) { return t >= DType::Float8_e4m3fn; };
+  if (is_float8(a) || is_float8(b)) refuse("Float8 Types");
+  if (is_integral(a) && is_storage_only(a) && is_floating(b)) return b;
+  if (is_integral(b) && is_storage_only(b) && is_floating(a)) return a;
+  if (!is_complex(a) && !is_complex(b)) refuse("uint16, uint32, uint64 types");
+  const DType other = a == DType::Complex32 ? b : a;
+  if (is_storage_only(other) || (a != DType::Complex32 && b != DType::Complex32))
+    refuse("uint16, uint32, uint64 types");
+  if (is_complex(other)) return other;
+  if (other == DType::Float64) return DType::Complex128;
+  return other == DType::BFloat16 || other == DType::Float32 ? DType::Complex64 : DType::Complex32;
+}
+}  // namespace
+
 DType promote(DType a, DType b) {
   if (a == b) return a;
+  if (is_storage_only(a) || is_storage_only(b)) return promote_storage_only(a, b);
   if (category(a) > category(b)) std::swap(a, b);
   // b is of the higher or equal category
   if (category(a) != category(b)) {
@@ -49,7 +89,7 @@ DType promote(DType a, DType b) {
 static DType g_default = DType::Float32;
 DType default_dtype() { return g_default; }
 void set_default_dtype(DType t) {
-  check<TypeError>(is_floating(t),
+  check<TypeError>(is_floating(t) && !is_storage_only(t),
                    "only floating-point types are supported as the default type, got ", t);
   g_default = t;
 }

@@ -22,8 +22,19 @@ enum class DType : uint8_t {
   Float64,
   Complex64,
   Complex128,
+  // For storage: no kernel has loops for them; they are converted, and otherwise moved as bytes.
+  UInt16,
+  UInt32,
+  UInt64,
+  Complex32,
+  Float8_e4m3fn,
+  Float8_e4m3fnuz,
+  Float8_e5m2,
+  Float8_e5m2fnuz,
+  Float8_e8m0fnu,
 };
-constexpr int kNumDTypes = 12;
+constexpr int kNumDTypes = 12;  // those that kernels have loops for
+constexpr int kAllDTypes = 21;
 
 // Categories in order of promotion: a Python number lifts a tensor's dtype only to a higher one.
 enum class Category : uint8_t { Bool, Integral, Floating, Complex };
@@ -32,10 +43,11 @@ struct DTypeInfo {
   const char* name;
   uint8_t size;
   Category category;
-  DType real;     // the dtype of real(x); itself when not complex
-  DType compute;  // what kernels compute in: float32 for the 16-bit floats
+  DType real;               // the dtype of real(x); itself when not complex
+  DType compute;            // what kernels compute in: float32 for the 16-bit floats
+  const char* scalar_type;  // PyTorch's older name, in messages
 };
-extern const DTypeInfo kDTypes[kNumDTypes];
+extern const DTypeInfo kDTypes[kAllDTypes];
 
 inline const DTypeInfo& info(DType t) { return kDTypes[int(t)]; }
 inline int64_t itemsize(DType t) { return info(t).size; }
@@ -43,6 +55,13 @@ inline Category category(DType t) { return info(t).category; }
 inline bool is_complex(DType t) { return category(t) == Category::Complex; }
 inline bool is_floating(DType t) { return category(t) == Category::Floating; }
 inline bool is_integral(DType t) { return category(t) == Category::Integral; }
+inline bool is_storage_only(DType t) { return int(t) >= kNumDTypes; }
+inline bool is_unsigned(DType t) {
+  return t == DType::UInt8 || (t >= DType::UInt16 && t <= DType::UInt64);
+}
+inline bool is_signed(DType t) {
+  return t != DType::Bool && !is_unsigned(t) && t != DType::Float8_e8m0fnu;
+}
 inline bool is_differentiable(DType t) { return category(t) >= Category::Floating; }
 inline DType real_dtype(DType t) { return info(t).real; }
 DType complex_dtype(DType t);  // float32 -> complex64 …
@@ -79,6 +98,8 @@ struct TypeTag {
   using type = T;
 };
 
+[[noreturn]] void fail_storage_only(DType t);
+
 // Calls f(TypeTag<T>{}) for the C++ type of `t`. Use: visit(t, [&](auto tag) { using T = typename
 // decltype(tag)::type; … });
 template <class F>
@@ -89,8 +110,9 @@ decltype(auto) visit(DType t, F&& f) {
     return f(TypeTag<T>{});
     FLAMBEAU_DTYPES(FLAMBEAU_CASE)
 #undef FLAMBEAU_CASE
+    default:
+      fail_storage_only(t);
   }
-  __builtin_unreachable();
 }
 
 // Only the element width matters: copies, gathers, sorts of bytes. f gets an unsigned or 16-byte

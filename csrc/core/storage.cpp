@@ -54,6 +54,23 @@ void Storage::resize(size_t bytes) {
   bytes_ = bytes;
 }
 
+void Storage::Memory::free() const {
+  if (deleter)
+    deleter(context, data, bytes);
+  else if (data)
+    deallocate(data, bytes);
+}
+
+Storage::Memory Storage::exchange(const Memory& memory) {
+  await_long_work();
+  const Memory before{data_, capacity_, deleter_, context_};
+  data_ = memory.data;
+  capacity_ = memory.bytes;
+  deleter_ = memory.deleter;
+  context_ = memory.context;
+  return before;
+}
+
 void Storage::grow(size_t bytes) {
   void* fresh = allocate(bytes);
   if (data_) {

@@ -41,6 +41,20 @@ class Storage : public RefCounted {
   // While arrays of others (NumPy, DLPack) show this memory it must not move.
   void pin() { exports_++; }
   void unpin() { exports_--; }
+  bool pinned() const { return exports_ != 0; }
+
+  // A block of memory and who frees it: the allocator where `deleter` is null.
+  struct Memory {
+    void* data;
+    size_t bytes;
+    Deleter deleter;
+    void* context;
+    void free() const;
+  };
+  // Puts other memory in place of this one, under all views; the caller frees what it gets back.
+  Memory exchange(const Memory& memory);
+  Deleter deleter() const { return deleter_; }
+  void* context() const { return context_; }
 
  private:
   void grow(size_t bytes);

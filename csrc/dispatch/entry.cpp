@@ -19,8 +19,12 @@ OpEntry::OpEntry(const char* name, const char* schema, const char* family, void*
 }
 
 void OpEntry::missing(Device d, DType dtype) const {
-  if (d.type == DeviceType::Transform && boxed_hook) {
+  // an operator without a kernel of its own on the cpu is carried out by the hook everywhere
+  const bool everywhere =
+      !kernel[int(DeviceType::CPU)] && (d.type == DeviceType::CPU || d.type == DeviceType::Meta);
+  if ((d.type == DeviceType::Transform || everywhere) && boxed_hook) {
     boxed_name = name;
+    boxed_device = d.type;
     return;
   }
   fail<NotImplementedError>("Could not run '", name, "' with arguments on the device '",

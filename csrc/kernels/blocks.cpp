@@ -161,7 +161,7 @@ struct Bags {
 }  // namespace
 
 Tensor _sum_bags(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
-                 const OptTensor& samples, bool mean, int64_t padding_idx, bool) {
+                 const OptTensor& samples, bool mean, int64_t padding_idx, bool, bool) {
   check_rank("embedding_bag", "weight", weight, 2, 2);
   check_real_floating("embedding_bag", "weight", weight);
   check_rank("embedding_bag", "indices", indices, 1, 1);

@@ -15,9 +15,11 @@ double largest_of(DType floating) {
       return 65504;
     case DType::BFloat16:
       return 3.3895313892515355e38;
+    case DType::Float64:
+      return std::numeric_limits<double>::max();
     case DType::Float32:
       return std::numeric_limits<float>::max();
-    default:
+    default:  // eight bits: numbers beyond the largest convert as any do
       return std::numeric_limits<double>::max();
   }
 }
@@ -25,7 +27,8 @@ double largest_of(DType floating) {
 }  // namespace
 
 Range range_of(DType integer) {
-  if (integer == DType::UInt8) return {0, 255};
+  if (integer == DType::UInt64) return {0, std::numeric_limits<int64_t>::max()};  // of a Scalar
+  if (is_unsigned(integer)) return {0, int64_t((uint64_t(1) << 8 * itemsize(integer)) - 1)};
   const int64_t high = std::numeric_limits<int64_t>::max() >> (64 - 8 * itemsize(integer));
   return {-high - 1, high};
 }
@@ -50,12 +53,12 @@ void check_fits(const Scalar& value, DType t) {
   if (value.is_integral()) {
     // as PyTorch, unsigned types take the negatives of their numbers
     Range range = range_of(t);
-    if (t == DType::UInt8) range.low = -range.high;
+    if (is_unsigned(t)) range.low = -range.high;
     fits = is_in(range, value.to_int()) && !value.is_beyond_int64();
+    if (t == DType::UInt64) fits |= value.is_beyond_int64();
   } else {
-    const double v = value.to_double(),
-                 limit = t == DType::UInt8 ? 256.0 : std::ldexp(1.0, bits - 1);
-    fits = v < limit && v > (t == DType::UInt8 ? -limit : -limit - 1);
+    const double v = value.to_double(), limit = std::ldexp(1.0, is_unsigned(t) ? bits : bits - 1);
+    fits = v < limit && v > (is_unsigned(t) ? -limit : -limit - 1);
     if (bits == 64) fits = v < limit && v >= -limit;
   }
   check(fits, "value cannot be converted to type ", info(t).name, " without overflow");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -10,6 +11,7 @@
 #include "dispatch/promotion.h"
 #include "kernels/number.h"
 #include "kernels/pointwise_boxed.h"
+#include "kernels/storage_dtypes.h"
 #include "kernels/targets.h"
 #include "runtime/parallel.h"
 
@@ -28,6 +30,7 @@ extern const LoopFn convert_table[kNumDTypes][kNumDTypes];
 namespace {
 
 LoopFn converter(DType to, DType from) {
+  if (is_storage_only(to) || is_storage_only(from)) return storage_converter(to, from);
   static const LoopFn(*const tables[3])[kNumDTypes] = {FLAMBEAU_TABLE_BASELINE(convert_table, 0),
                                                        FLAMBEAU_TABLE_AVX2(convert_table, 0),
                                                        FLAMBEAU_TABLE_AVX512(convert_table, 0)};
@@ -456,6 +459,11 @@ struct Plan {
 };
 
 void write_scalar(char* to, DType t, const Scalar& s) {
+  if (is_storage_only(t)) {
+    alignas(16) char number[16];
+    write_scalar(number, info(t).compute, s);
+    return convert_elements(to, t, number, info(t).compute, 1);
+  }
   visit(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
     *reinterpret_cast<T*>(to) = s.to<T>();
@@ -482,11 +490,12 @@ DType comparable(DType common, std::initializer_list<Input> inputs) {
   return common;
 }
 
-const char* rule_error_name(DType t) {
-  static const char* names[] = {"Bool",  "Byte",   "Char",         "Short",
-                                "Int",   "Long",   "Half",         "BFloat16",
-                                "Float", "Double", "ComplexFloat", "ComplexDouble"};
-  return names[int(t)];
+// uint64 computes in int64: right where only the number modulo 2^64 matters.
+bool computes_modulo(std::string_view op) {
+  for (const char* name : {"eq", "ne", "add", "sub", "mul", "bitwise_and", "bitwise_or",
+                           "bitwise_xor", "bitwise_not", "where", "_where"})
+    if (op == name) return true;
+  return false;
 }
 
 // Dtypes and shape of a call, and its numbers in the compute dtype.
@@ -536,8 +545,9 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
     default:
       plan.result = common;
   }
-  if (!(*op.tables[chosen_target()])[int(plan.compute)])
-    fail<NotImplementedError>("\"", op.name, "\" not implemented for '", rule_error_name(common),
+  if (!(*op.tables[chosen_target()])[int(plan.compute)] ||
+      (common == DType::UInt64 && !computes_modulo(op.name)))
+    fail<NotImplementedError>("\"", op.name, "\" not implemented for '", info(common).scalar_type,
                               "'");
   i = 0;
   for (const Scalar& s : params) {
@@ -664,9 +674,9 @@ void run_pointwise_out(const PointwiseOp& op, const Tensor& out,
   if (inplace) {
     check(equal(out.sizes(), plan.sizes), "output with shape ", out.sizes(),
           " doesn't match the broadcast shape ", plan.sizes, " (", op.name, "_)");
-    check(can_cast(plan.result, out.dtype()), "result type ", rule_error_name(plan.result),
-          " can't be cast to the desired output type ", rule_error_name(out.dtype()), " (", op.name,
-          "_)");
+    check(can_cast(plan.result, out.dtype()), "result type ", info(plan.result).scalar_type,
+          " can't be cast to the desired output type ", info(out.dtype()).scalar_type, " (",
+          op.name, "_)");
     check_overlap(op.name, out, out);
   } else {
     prepare_out(op.name, out, plan.sizes, plan.result);
@@ -750,51 +760,6 @@ Tensor cast_of(const Tensor& t, DType dtype) {
 void convert_elements(void* dst, DType to, const void* src, DType from, int64_t n) {
   const void* in[] = {src};
   converter(to, from)(dst, in, n, nullptr);
-}
-
-void resize_tensor(const Tensor& t, IntSpan sizes) {
-  await_long_work();
-  Dims strides = contiguous_strides(sizes);
-  for (int64_t s : sizes) check(s >= 0, "negative size in ", sizes);
-  const size_t bytes = size_t(storage_bytes(sizes, strides, t.offset(), t.itemsize()));
-  if (bytes > t.storage()->bytes()) t.storage()->resize(bytes);
-  t->set_geometry(sizes, strides, t.offset());
-}
-
-void prepare_out(const char* op, const Tensor& out, IntSpan sizes, DType dtype) {
-  check(can_cast(dtype, out.dtype()), "result type ", rule_error_name(dtype),
-        " can't be cast to the desired output type ", rule_error_name(out.dtype()), " (", op,
-        ", argument 'out')");
-  if (!equal(out.sizes(), sizes)) resize_tensor(out, sizes);
-  check_overlap(op, out, out);
-}
-
-void check_overlap(const char* op, const Tensor& out, const Tensor& in) {
-  if (out.is_same(in)) {
-    for (int64_t d = 0; d < out.dim(); d++)
-      check(out.sizes()[size_t(d)] <= 1 || out.strides()[size_t(d)] != 0,
-            "unsupported operation: more than one element of the "
-            "written-to tensor refers to a single memory location. Please clone() the tensor "
-            "before performing the operation. (",
-            op, ")");
-    return;
-  }
-  if (out.storage() != in.storage() || out.numel() == 0 || in.numel() == 0) return;
-  if (out.offset() == in.offset() && equal(out.sizes(), in.sizes()) &&
-      equal(out.strides(), in.strides()))
-    return;
-  int64_t out_end = out.offset() + storage_extent(out.sizes(), out.strides()),
-          in_end = in.offset() + storage_extent(in.sizes(), in.strides());
-  const bool apart = out_end <= in.offset() || in_end <= out.offset();
-  const auto fills_range = [](const Tensor& t) {
-    return t.is_contiguous() || storage_extent(t.sizes(), t.strides()) == t.numel();
-  };
-  const bool dense = fills_range(out) && fills_range(in);
-  check(apart || !dense,
-        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
-        "to a single memory "
-        "location. Please clone() the tensor before performing the operation. (",
-        op, ")");
 }
 
 }  // namespace flambeau

@@ -25,12 +25,7 @@ const RandomFns& random_fns() {
   return *tables[chosen_target()];
 }
 
-const char* type_name(DType t) {
-  static const char* const names[kNumDTypes] = {"Bool",  "Byte",   "Char",         "Short",
-                                                "Int",   "Long",   "Half",         "BFloat16",
-                                                "Float", "Double", "ComplexFloat", "ComplexDouble"};
-  return names[int(t)];
-}
+const char* type_name(DType t) { return info(t).scalar_type; }
 
 Dims memory_order(const Tensor& t) {
   Dims order;
@@ -77,6 +72,7 @@ void check_continuous(const char* op, const char* title, DType t) {
 }
 // C++ names, as PyTorch's messages on bounds give them.
 const char* bound_name(DType t) {
+  if (is_storage_only(t)) return info(t).name;
   static const char* const names[kNumDTypes] = {
       "bool",      "unsigned char", "signed char", "short",  "int", "long",
       "c10::Half", "c10::BFloat16", "float",       "double", "",    ""};

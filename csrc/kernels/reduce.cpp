@@ -18,7 +18,8 @@ DType sum_dtype(const Tensor& self, std::optional<DType> dtype) {
 
 // An input that has to be converted first, as the sum of another dtype asks for.
 Tensor sum_input(const Tensor& self, DType to) {
-  const bool widens = category(self.dtype()) <= Category::Integral && to == DType::Int64;
+  const bool widens = category(self.dtype()) <= Category::Integral &&
+                      !is_storage_only(self.dtype()) && to == DType::Int64;
   return widens || self.is_meta() ? self : cast_of(self, to);
 }
 
@@ -28,20 +29,12 @@ Tensor sum_over(ReduceOp op, const Tensor& self, IntSpan dims, bool keepdim,
   return reduce_tensor(op, sum_input(self, to), dims, keepdim, to);
 }
 
-// PyTorch's older names of dtypes, which its messages still use.
-const char* scalar_type(DType t) {
-  static const char* names[] = {"Bool",  "Byte",   "Char",         "Short",
-                                "Int",   "Long",   "Half",         "BFloat16",
-                                "Float", "Double", "ComplexFloat", "ComplexDouble"};
-  return names[int(t)];
-}
-
 Tensor mean_over(const char* op, const Tensor& self, IntSpan dims, bool keepdim,
                  std::optional<DType> dtype) {
   const DType to = dtype.value_or(self.dtype());
   check(category(to) >= Category::Floating, op, "(): could not infer output dtype. ",
         dtype ? "Optional" : "Input",
-        " dtype must be either a floating point or complex dtype. Got: ", scalar_type(to),
+        " dtype must be either a floating point or complex dtype. Got: ", info(to).scalar_type,
         " (pass dtype=torch.float32)");
   double n = 1;
   for (int64_t d : dims) n *= double(self.sizes()[size_t(d)]);
@@ -400,8 +393,8 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
 Tensor bincount(const Tensor& self, const OptTensor& weights, int64_t minlength) {
   check(minlength >= 0, "minlength should be >= 0");
   check<NotImplementedError>(!self.is_floating() && !self.is_complex(),
-                             "\"bincount_cpu\" not implemented for '", scalar_type(self.dtype()),
-                             "'; the elements must be integers");
+                             "\"bincount_cpu\" not implemented for '",
+                             info(self.dtype()).scalar_type, "'; the elements must be integers");
   check(is_integral(self.dtype()), "bincount only supports 1-d non-negative integral inputs. (got ",
         self.dtype(), ")");
   check(!self.is_meta(),

@@ -31,6 +31,7 @@ const ReduceFns& reduce_fns(ReduceOp op, DType dtype) {
       FLAMBEAU_TABLES(reduce_max), FLAMBEAU_TABLES(reduce_min),    FLAMBEAU_TABLES(reduce_squares),
       FLAMBEAU_TABLES(reduce_abs), FLAMBEAU_TABLES(reduce_count),  FLAMBEAU_TABLES(reduce_moments)};
 #undef FLAMBEAU_TABLES
+  if (is_storage_only(dtype)) fail_storage_only(dtype);
   const ReduceFns& f = tables[int(op)][chosen_target()][int(dtype)];
   check<NotImplementedError>(f.rows != nullptr, "this reduction is not implemented for '",
                              info(dtype).name, "'");
@@ -41,6 +42,7 @@ const ArgFns& arg_fns(bool largest, DType dtype) {
   static const ArgFns(*const tables[3])[kNumDTypes] = {FLAMBEAU_TABLE_BASELINE(arg_table, 0),
                                                        FLAMBEAU_TABLE_AVX2(arg_table, 0),
                                                        FLAMBEAU_TABLE_AVX2(arg_table, 0)};
+  if (is_storage_only(dtype)) fail_storage_only(dtype);
   const ArgFns& fns = tables[chosen_target()][int(largest)][int(dtype)];
   check<NotImplementedError>(fns.rows, "this reduction is not implemented for ", dtype);
   return fns;

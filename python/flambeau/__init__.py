@@ -17,12 +17,18 @@ from ._C import (
     can_cast,
     channels_last,
     channels_last_3d,
+    complex32,
     complex64,
     complex128,
     contiguous_format,
     default_generator,
     device,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -40,8 +46,16 @@ from ._C import (
     promote_types,
     set_default_dtype,
     set_num_threads,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ._C import UntypedStorage as UntypedStorage
 from ._C import bool as bool
@@ -64,9 +78,11 @@ for _module, _name, _target in _C._aliases:
 
 from . import _contract as _contract  # noqa: E402
 from . import _functional as _functional  # noqa: E402
+from . import _lazy as _lazy  # noqa: E402
 from . import _lowrank as _lowrank  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
+from . import _tensor_elsewhere as _tensor_elsewhere  # noqa: E402
 from . import _untyped as _untyped  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
@@ -87,6 +103,7 @@ half = float16
 short = int16
 int = int32
 long = int64
+chalf = complex32
 cfloat = complex64
 cdouble = complex128
 
@@ -100,7 +117,7 @@ newaxis = None
 _LAZY_MODULES = {
     "_VF", "amp", "backends", "cpu", "cuda", "distributions", "fft", "func", "jit", "linalg",
     "masked", "multiprocessing", "nn", "optim", "overrides", "package", "random", "serialization",
-    "signal", "special", "storage", "testing", "types", "utils", "version",
+    "signal", "sparse", "special", "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",
@@ -111,6 +128,13 @@ _LAZY_NAMES = {
     "iinfo": "_dtype_info",
     "GradScaler": "amp",
     "autocast": "amp",
+    "sparse_coo_tensor": "_sparse.construct",
+    "sparse_compressed_tensor": "_sparse.construct",
+    "sparse_csr_tensor": "_sparse.construct",
+    "sparse_csc_tensor": "_sparse.construct",
+    "sparse_bsr_tensor": "_sparse.construct",
+    "sparse_bsc_tensor": "_sparse.construct",
+    "_sparse_coo_tensor_unsafe": "_sparse.construct",
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",
     "vmap": "func",
@@ -146,6 +170,8 @@ for _module, _names in (
     ),
 ):
     _LAZY_NAMES.update(dict.fromkeys(_names.split(), _module))
+_LAZY_MODULES |= _lazy.MODULES
+_LAZY_NAMES |= _lazy.NAMES
 
 
 def __getattr__(name):
@@ -155,6 +181,8 @@ def __getattr__(name):
         value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
         globals()[name] = value
         return value
+    if name == "torch":  # `torch.torch`, by which some packages reach names
+        return _sys.modules[__package__]
     raise AttributeError(f"module 'torch' has no attribute '{name}' (flambeau {__version__})")
 
 

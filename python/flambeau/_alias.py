@@ -2,7 +2,8 @@
 
 A finder at the front of `sys.meta_path` answers for ``torch`` and everything below it with the very
 module object of flambeau, so a class has one identity under both names. An installed PyTorch is
-never reached. `importlib.metadata` sees a distribution ``torch`` of the version we follow.
+never reached. `importlib.metadata` sees a distribution ``torch`` of the version we follow. Processes
+that `multiprocessing` starts by "spawn" or "forkserver" have the alias, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
 from typing import Any
+
+from ._import_hooks import after_import
 
 _ALIAS = "torch"
 
@@ -71,6 +74,34 @@ class TorchFinder:
             yield TorchDistribution()
 
 
+class _InChild:
+    """Installs the alias where it is unpickled."""
+
+    def __reduce__(self):
+        root = __file__.rpartition("/flambeau/")[0]
+        code = (
+            f"import sys\nif {root!r} not in sys.path: sys.path.append({root!r})\n"
+            "from flambeau import _alias\n_alias.install()"
+        )
+        return exec, (code,)
+
+
+def _carry_to_children(spawn) -> None:
+    """What a new interpreter reads before it imports the program gets the alias."""
+    original = spawn.get_preparation_data
+
+    def get_preparation_data(name):
+        return {"flambeau": _InChild(), **original(name)}
+
+    spawn.get_preparation_data = get_preparation_data
+
+
+def _preload(forkserver) -> None:
+    # The server would import the program, which lacks the alias there; flambeau saves each child
+    # its start.
+    forkserver.set_forkserver_preload(["flambeau"])
+
+
 def install() -> None:
     """Installs the finder; a second call changes nothing.
 
@@ -90,3 +121,5 @@ def install() -> None:
     flambeau.__name__ = _ALIAS  # and some for the name
     finder: Any = TorchFinder()
     sys.meta_path.insert(0, finder)
+    after_import("multiprocessing.spawn", _carry_to_children)
+    after_import("multiprocessing.forkserver", _preload)

@@ -10,6 +10,11 @@ _FLOATS = {
     "bfloat16": (16, 7, -126, (2 - 2.0**-7) * 2.0**127, 2),
     "float32": (32, 23, -126, (2 - 2.0**-23) * 2.0**127, 6),
     "float64": (64, 52, -1022, (2 - 2.0**-52) * 2.0**1023, 15),
+    "float8_e4m3fn": (8, 3, -6, 448.0, 0),
+    "float8_e4m3fnuz": (8, 3, -7, 240.0, 0),
+    "float8_e5m2": (8, 2, -14, 57344.0, 0),
+    "float8_e5m2fnuz": (8, 3, -15, 57344.0, 0),  # eps as PyTorch gives it
+    "float8_e8m0fnu": (8, 0, -127, 2.0**127, 0),
 }
 _REAL = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 _INTS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
@@ -71,7 +76,8 @@ class finfo(_DTypeInfo):
             )
         bits, mantissa, exponent, largest, digits = _FLOATS[name]
         normal = 2.0**exponent
-        self._fill(bits=bits, dtype=name, max=largest, min=-largest, eps=2.0**-mantissa)
+        lowest = normal if name == "float8_e8m0fnu" else -largest  # which has no sign
+        self._fill(bits=bits, dtype=name, max=largest, min=lowest, eps=2.0**-mantissa)
         self._fill(resolution=float(f"1e-{digits}"), smallest_normal=normal, tiny=normal)
 
     def __repr__(self) -> str:

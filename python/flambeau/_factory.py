@@ -18,18 +18,11 @@ def _from_array(data):
     import numpy
 
     array = numpy.asarray(data)
-    if array.dtype.kind == "u" and array.dtype.itemsize > 1:
-        wider = {2: numpy.int32, 4: numpy.int64}.get(array.dtype.itemsize)
-        if wider is None:
-            raise TypeError(
-                f"can't convert np.ndarray of type numpy.{array.dtype}: no such dtype here"
-            )
-        array = array.astype(wider)
     if array.dtype.kind in "OUSMm":
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{array.dtype.name}_. The only supported "
-            "types are: float64, "
-            "float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
+            "types are: float64, float32, float16, complex64, complex128, int64, int32, int16, "
+            "int8, uint64, uint32, uint16, uint8, and bool."
         )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

@@ -106,21 +106,32 @@ def reinforce(self, reward):
 @_method
 def map_(self, tensor, callable):
     """Replaces each element ``a`` by ``callable(a, b)`` with ``b`` of another tensor; slow."""
-    return _mapped(self, callable, tensor)
+    return apply_to_elements("map_", callable, self, tensor)
 
 
 @_method
 def map2_(self, x, y, callable):
     """As `map_` with elements of two tensors."""
-    return _mapped(self, callable, x, y)
+    return apply_to_elements("map2_", callable, self, x, y)
 
 
-def _mapped(self, function, *others):
+def apply_to_elements(name, function, self, *others):
+    """Replaces each element by ``function`` of it and those of the other tensors."""
     if self.requires_grad or any(o.requires_grad for o in others):
-        raise TypeError("map_: Can't call map_() on Variable that requires grad")
-    for o in others:
-        if o.dtype != self.dtype:
-            raise TypeError(f"map_: expected a tensor of dtype {self.dtype}, got {o.dtype}")
+        raise RuntimeError(
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+            "instead."
+        )
+    for t in (self, *others):
+        if _C._transform_level(t):  # what function returns would have no derivative
+            raise RuntimeError(
+                f"{name}: Cannot access data pointer of Tensor that doesn't have storage (it is "
+                "inside a function transform: vmap, grad, jvp)"
+            )
+        if t.dtype != self.dtype:
+            raise TypeError(f"{name}: expected a tensor of dtype {self.dtype}, got {t.dtype}")
+    if self.is_meta:
+        return self
     lists = [t.expand_as(self).reshape(-1).tolist() for t in (self, *others)]
     values = [function(*row) for row in zip(*lists)]
     return self.copy_(tensor(values, dtype=self.dtype).reshape(self.shape))

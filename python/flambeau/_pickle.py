@@ -55,6 +55,8 @@ def copy_storage(data):
 
 
 def _storage_from_bytes(data) -> StorageHandle:
+    if isinstance(data, _C.UntypedStorage):
+        return StorageHandle(data)  # out of band: the memory is there already
     return StorageHandle(copy_storage(data))
 
 
@@ -133,6 +135,10 @@ def with_memory(t):
 def _reduce_tensor(t, protocol: int):
     """`Tensor.__reduce_ex__`. A non-leaf pickles as a leaf with the same values."""
     t = with_memory(t)
+    if t.layout is not _C.strided:
+        from ._sparse.pickling import reduce
+
+        return reduce(t)
     state = dict(getattr(t, "__dict__", None) or {})
     kind = None if type(t) is _C.Tensor else type(t)
     sizes, strides, requires_grad = tuple(t.shape), tuple(t.stride()), t.requires_grad
@@ -163,7 +169,11 @@ def _deepcopy_tensor(t, memo: dict):
         )
     kind = None if type(t) is _C.Tensor else type(t)
     sizes, strides = tuple(t.shape), tuple(t.stride())
-    if t.device.type == "meta":
+    if t.layout is not _C.strided:
+        from ._sparse.pickling import copied
+
+        new = copied(t)
+    elif t.device.type == "meta":
         new = _rebuild_meta_tensor(kind, t.dtype, sizes, strides, t.requires_grad, None)
     else:
         handle = storage_handle(t)

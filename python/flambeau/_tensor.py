@@ -237,11 +237,22 @@ def __dir__(self):
 
 @_method
 def is_shared(self):
-    return False
+    """Whether other processes can show this tensor's memory.
+
+    >>> flambeau.zeros(2).is_shared()
+    False
+    """
+    return self.device.type == "cpu" and self.untyped_storage().is_shared()
 
 
 @_method
 def share_memory_(self):
+    """Moves the memory of this tensor, and of all its views, to where other processes can show it.
+
+    >>> flambeau.zeros(2).share_memory_().is_shared()
+    True
+    """
+    self.untyped_storage().share_memory_()
     return self
 
 
@@ -274,10 +285,9 @@ def is_pinned(self, device=None):
 @_method
 def apply_(self, function):
     """Replaces each element by ``function(element)``; slow, for cpu tensors."""
-    flat = [function(v) for v in self.reshape(-1).tolist()]
-    from ._factory import tensor
+    from ._legacy import apply_to_elements
 
-    return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+    return apply_to_elements("apply_", function, self)
 
 
 @_method
@@ -365,7 +375,7 @@ Tensor.__idiv__ = Tensor.__itruediv__
 Tensor._make_subclass = staticmethod(
     lambda cls, data, require_grad=False: _C._make_subclass(cls, data, require_grad)
 )
-Tensor.layout = property(lambda self: _C.strided)
 Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.name = property(lambda self: None)
+Tensor._cdata = property(id)  # a tensor has one Python object for as long as anybody could ask
 Tensor.__module__ = "torch"

@@ -254,6 +254,13 @@ def _implied_dtypes() -> tuple:
     return (floating, complex_, _C.int64, _C.bool)
 
 
+def _history(inp) -> str:
+    grad_fn = inp.grad_fn
+    if grad_fn is not None:
+        return f"grad_fn=<{grad_fn.name().rsplit('::', 1)[-1]}>"
+    return "requires_grad=True" if inp.requires_grad else ""
+
+
 def _str_intern(inp, *, tensor_contents: str | None = None) -> str:
     plain = type(inp) is _C.Tensor or type(inp).__name__ == "Parameter"
     prefix = "tensor(" if plain else f"{type(inp).__name__}("
@@ -276,11 +283,8 @@ def _str_intern(inp, *, tensor_contents: str | None = None) -> str:
         suffixes.append(f"dtype={dtype}")
     if tensor_contents is None:
         tensor_contents = _ELLIPSIS if meta else _tensor_str(data, indent)
-    grad_fn = inp.grad_fn
-    if grad_fn is not None:
-        suffixes.append(f"grad_fn=<{grad_fn.name().rsplit('::', 1)[-1]}>")
-    elif inp.requires_grad:
-        suffixes.append("requires_grad=True")
+    if history := _history(inp):
+        suffixes.append(history)
     return _add_suffixes(prefix + tensor_contents, suffixes, indent, force_newline=False)
 
 
@@ -291,6 +295,10 @@ def _str(inp, *, tensor_contents: str | None = None) -> str:
         if _C._transform_level(inp):
             level, _, _, value, tangent, dim = _C._transform_of(inp)
             return level.text(_str, value, tangent, dim)
+        if tensor_contents is None and inp.layout is not _C.strided:
+            from ._sparse.text import text
+
+            return text(inp, _history(inp))
         return _str_intern(inp, tensor_contents=tensor_contents)
     finally:
         _C._set_torch_function_enabled(enabled)

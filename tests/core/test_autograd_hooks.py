@@ -70,6 +70,18 @@ def test_retain_grad():
         flambeau.ones(1).retain_grad()
 
 
+def test_a_tensor_that_retained_its_gradient_may_go_before_its_graph():
+    x = leaf()
+    y = x * 2
+    y.retain_grad()
+    z = (y * y).sum()
+    del y
+    kept = [leaf() for _ in range(100)]  # takes the memory of y
+    z.backward()
+    assert x.grad.tolist() == [8.0, 16.0, 24.0]
+    assert all(t.grad is None for t in kept)
+
+
 def test_retained_gradient_is_the_one_after_hooks():
     x = leaf()
     y = x * 1

@@ -101,3 +101,88 @@ INTEGER = flambeau.arange(3)
 def test_refused(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def put_data(x):
+    y = x * 2
+    y.data = flambeau.zeros(3)
+    return y.sum()
+
+
+def put_into_data(x):
+    y = flambeau.ones(3)
+    y.data = x
+    return y.sum()
+
+
+TRANSFORMS = {
+    "grad": lambda f: grad(f)(A),
+    "vmap": lambda f: vmap(f)(flambeau.ones(2, 3)),
+    "jvp": lambda f: jvp(f, (A,), (A,)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+@pytest.mark.parametrize(
+    "f, error, text",
+    [
+        (lambda x: x.requires_grad_().sum(), RuntimeError, "call Tensor.requires_grad_"),
+        (lambda x: x.sum() + flambeau.ones(2).requires_grad_().sum(), RuntimeError, "call Tensor"),
+        (
+            lambda x: flambeau.autograd.functional.jacobian(flambeau.sin, x).sum(),
+            RuntimeError,
+            "call Tensor.requires_grad_",
+        ),
+        (put_data, RuntimeError, "mutating directly with `.data`"),
+        (put_into_data, RuntimeError, "mutating directly with `.data`"),
+        (lambda x: x.detach().apply_(lambda v: v + 1).sum(), RuntimeError, "apply_: Cannot access"),
+        (lambda x: x.detach().map_(x.detach(), lambda v, w: v).sum(), RuntimeError, "map_: Cannot"),
+        (lambda x: x.untyped_storage().nbytes(), NotImplementedError, "Cannot access storage"),
+    ],
+)
+def test_what_would_lose_a_derivative_is_refused(transform, f, error, text):
+    with pytest.raises(error, match=text):
+        transform(f)
+
+
+def test_requires_grad_works_again_after_a_transform():
+    with pytest.raises(RuntimeError):
+        grad(lambda x: x.requires_grad_())(A)
+    assert flambeau.ones(2).requires_grad_().requires_grad
+    with forward_ad.dual_level():
+        assert forward_ad.make_dual(A, A).requires_grad_().requires_grad
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [lambda x: x.data, lambda x: (x * 1).detach_(), flambeau.nn.Parameter],
+    ids=["data", "detach_", "Parameter"],
+)
+def test_what_is_detached_has_no_derivative(cut):
+    assert jvp(lambda x: (cut(x) * x).sum(), (A,), (flambeau.ones(3),))[1].item() == 6
+    assert grad(lambda x: (cut(x) * x).sum())(A).tolist() == [1, 2, 3]
+    columns = vmap(lambda t: jvp(lambda x: cut(x) * x, (A,), (t,))[1])(flambeau.eye(3))
+    assert columns.diagonal().tolist() == [1, 2, 3]
+
+
+def test_tensors_that_outlive_their_level():
+    kept = []
+    for transform in (TRANSFORMS["grad"], TRANSFORMS["jvp"]):
+        transform(lambda x: (kept.append(x * 2), x.sum())[1])
+        escaped = kept.pop()
+        assert (escaped.detach() + 1).tolist() == [3, 5, 7]
+        assert flambeau.stack([escaped.detach(), A]).shape == (2, 3)
+        assert escaped.sum().item() == 12
+        assert grad(lambda x, e=escaped: (x * e.detach()).sum())(A).tolist() == [2, 4, 6]
+    TRANSFORMS["vmap"](lambda x: (kept.append(x), x)[1])
+    for use in (lambda x: x + 1, flambeau.sum, lambda x: x.mul_(2)):
+        with pytest.raises(RuntimeError, match="escaped from inside a function being vmapped"):
+            use(kept[0])
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(A, A) * 2
+        changed = flambeau.zeros(3)
+        changed.copy_(dual)
+    for x in (dual, changed):
+        assert (x + 1).tolist() == [3, 5, 7]
+        with forward_ad.dual_level():
+            assert forward_ad.unpack_dual(x).tangent is None

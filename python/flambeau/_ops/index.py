@@ -340,7 +340,7 @@ op(
                 [1., 2.]])
     """,
     grad={
-        "weight": "embedding_backward(grad, indices, weight.shape, padding_idx, scale_grad_by_freq)"
+        "weight": "embedding_grad(grad, indices, weight.shape, padding_idx, scale_grad_by_freq, sparse)"
     },
     forms="function",
     doc="Rows of ``weight`` by number.",

@@ -8,8 +8,9 @@ Fields of an entry
     schema   `name.overload(type name=default, ..., *, keyword-only) -> returns`. Types: Tensor, Tensor?,
              Tensor[], Tensor?[], Operand (a tensor or a Python number), Scalar, Scalar?, int, int?,
              int[], int[]?, int[2], float, float?, bool, bool?, str, str?, dtype, dtype?, device?,
-             memory_format?, Generator?, Storage. `Tensor! self` is changed in place.
-    kernel   pointwise("expression") | native | view | composite | decomp("expression")
+             layout_name? (a layout, passed on as its name), memory_format?, Generator?, Storage. `Tensor! self` is changed in place.
+    kernel   pointwise("expression") | native | view | composite | decomp("expression") | boxed (a
+             rule in Python, see _sparse/, carries it out on every device)
     dtype    pointwise: promote, float, bool, real (how the result's dtype follows from the inputs')
     on       pointwise: categories with a kernel, of "b" bool, "i" integers, "f" floats, "c" complex
     grad     {argument: expression} over arguments, grad, grads[i], result, results[i]; absent
@@ -84,6 +85,7 @@ def decomp(expression):
 native = Kernel("native")
 view = Kernel("view")
 composite = Kernel("composite")
+boxed = Kernel("boxed")
 
 FACTORY = (
     "*, dtype? dtype=None, layout? layout=None, device? device=None,"

@@ -97,11 +97,11 @@ op(
 )
 
 op(
-    "_sum_bags(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, bool mean, int padding_idx, bool scale_grad_by_freq) -> Tensor",
+    "_sum_bags(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, bool mean, int padding_idx, bool scale_grad_by_freq, bool sparse=False) -> Tensor",
     kernel=native,
     node="EmbeddingBagBackward0",
     grad={
-        "weight": "bags_weight(grad, indices, offsets, per_sample_weights, weight.shape, mean, padding_idx, scale_grad_by_freq)",
+        "weight": "bags_weight(grad, indices, offsets, per_sample_weights, weight.shape, mean, padding_idx, scale_grad_by_freq, sparse)",
         "per_sample_weights": "bags_samples(grad, weight, indices, offsets, padding_idx)",
     },
     forms="",

@@ -24,7 +24,7 @@ from flambeau import _C
 from flambeau._C import Tensor, ops
 
 from . import interpreter
-from .interpreter import DUAL, GradLevel, Level, _level_of, _transform_of, operator
+from .interpreter import DUAL, GradLevel, Level, _level_of, _transform_of, operator, tracked
 
 
 class DualLevel(Level):
@@ -271,7 +271,7 @@ def _drawn(op, primals, tangents):
         return op.call(primals), None
     level = GradLevel()
     with _recording():
-        x = level.wrap(primals[0]).requires_grad_(True)
+        x = tracked(level.wrap(primals[0]))
         result = op.call([x, *primals[1:]])
         first = _as_tuple(result)[0]
         weight = level.wrap(tangents[0])
@@ -392,7 +392,7 @@ def _elementwise(op, primals, tangents, moving):
         args[i] = x
         t = tangents[i]
         with _recording():
-            x.requires_grad_(True)
+            tracked(x)
             y = op.call(args)
             if not y.requires_grad:
                 continue
@@ -439,7 +439,7 @@ def _twice(op, primals, tangents, moving):
     def watch(p, t):
         if t is None or not _differentiable(p):
             return p
-        x = inner.wrap(outer.wrap(p)).requires_grad_(True)
+        x = tracked(inner.wrap(outer.wrap(p)))
         inputs.append(x)
         directions.append(t if t.dtype == p.dtype else t.to(p.dtype))
         return x
@@ -459,7 +459,7 @@ def _twice(op, primals, tangents, moving):
         for k in chosen:
             # any weights would do, but formulas may take their logarithm
             w = outer.wrap(ops.ones_like(outer.value(inner.value(outputs[k]))))
-            weights.append(w.requires_grad_(True))
+            weights.append(tracked(w))
         with outer.reopened(), inner.reopened():
             grads = _C._run_backward(
                 [outputs[k] for k in chosen],

@@ -117,6 +117,7 @@ class Level:
     kind: int
     depth = 0  # its number among the open levels, from 1
     open = False  # whether other tensors may become ones of the level, by a change in place
+    over = False  # tensors that outlive it are no longer its own
 
     def __init__(self):
         self.id = next(_numbers)
@@ -137,6 +138,7 @@ class Level:
 
     def __exit__(self, *exc):
         _local.stack, count, inference = self.outside
+        self.over = True
         _set_transforms(count)
         if inference:
             _C._set_inference_mode(True)
@@ -173,10 +175,12 @@ class _Reopened:
         if self.level not in stack:
             stack = sorted([*stack, self.level], key=lambda level: level.id)
         _local.stack = stack
+        self.over, self.level.over = self.level.over, False
         _set_transforms(len(stack))
 
     def __exit__(self, *exc):
         _local.stack, count, inference = self.outside
+        self.level.over = self.over
         _set_transforms(count)
         if inference:
             _C._set_inference_mode(True)
@@ -227,6 +231,8 @@ def dispatch(name, number, args):
             if op is not None and op.random:
                 level = _local.stack[count - 1]
     _set_transforms(below(level))
+    if level.over:
+        level = Over(level, name)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(level, args[0])
@@ -277,6 +283,12 @@ def plain_device(op, args):
     return args
 
 
+def tracked(t):
+    """``t``, on record at its level from now on (`requires_grad_` is refused in transforms)."""
+    t.requires_grad = True
+    return t
+
+
 class GradLevel(Level):
     """Reverse mode: each tensor is another one with a history of its own."""
 
@@ -322,6 +334,27 @@ class GradLevel(Level):
 
     def detach(self, t):
         return self.wrap(self.value(t).detach())
+
+
+class Over:
+    """A level that is over: tensors that outlived it are what they stood for."""
+
+    def __init__(self, level, name):
+        if level.kind == BATCH:
+            raise RuntimeError(
+                f"{name}: a tensor has escaped from inside a function being vmapped, where it "
+                "stood for a batch; return it from the function instead"
+            )
+        self.value, self.values = level.value, level.values
+
+    def process(self, op, args):
+        return op.call(self.values(args))
+
+    def item(self, t):
+        return self.value(t).item()
+
+    def detach(self, t):
+        return self.value(t).detach()
 
 
 def _refresh(level, t):

@@ -63,7 +63,7 @@ def exit_dual_level(*, level=None):
             "Trying to exit a forward AD level that was not the last one that was created. This is "
             "not supported."
         )
-    _local.levels.pop()
+    _local.levels.pop().over = True
 
 
 class dual_level:

@@ -244,12 +244,13 @@ def _batched_rows(outputs, inputs, create_graph):
 def _columns(func, outputs, inputs):
     """As _rows, by forward mode: all columns in one call under vmap; dtypes are the outputs'."""
     from flambeau._transforms.directional import basis_of, jvp
+    from flambeau._transforms.interpreter import tracked
     from flambeau._transforms.vmap import vmap
 
     inputs = tuple(x.detach() for x in inputs)
 
     def called(*values):
-        result = func(*[v.requires_grad_() for v in values])  # func may take gradients itself
+        result = func(*map(tracked, values))  # func may take gradients itself
         return result if isinstance(result, tuple) else (result,)
 
     def along(*tangents):

@@ -7,7 +7,7 @@ import functools
 from flambeau import _C
 from flambeau._C import Tensor, ops
 from flambeau._transforms.directional import basis_of, check_tangent, jvp, split_aux, unwrapped
-from flambeau._transforms.interpreter import GradLevel, lifted, stripped
+from flambeau._transforms.interpreter import GradLevel, lifted, stripped, tracked
 from flambeau._transforms.vmap import vmap
 from flambeau.autograd.grad_mode import enable_grad
 from flambeau.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -19,7 +19,7 @@ def _tracked(level, tree):
     inside = [level.wrap(t) if isinstance(t, Tensor) else t for t in flat]
     for t in inside:
         if isinstance(t, Tensor):
-            t.requires_grad_(True)
+            tracked(t)
     return tree_unflatten(inside, spec), inside, spec
 
 
@@ -213,12 +213,12 @@ def linearize(func, *primals):
     # J t is the gradient, along t, of w -> J^T w, which is linear: any w serves
     with GradLevel() as outer, enable_grad(), GradLevel() as inner:
         lower, spec = tree_flatten(primals)
-        inputs = [inner.wrap(outer.wrap(p)).requires_grad_(True) for p in lower]
+        inputs = [tracked(inner.wrap(outer.wrap(p))) for p in lower]
         output = func(*tree_unflatten(inputs, spec))
         outputs, out_spec = tree_flatten(output)
         weights = [outer.wrap(ops.ones_like(stripped(stripped(y, inner), outer))) for y in outputs]
         for w in weights:
-            w.requires_grad_(True)
+            tracked(w)
         found = _gradients(inner, outputs, [inner.wrap(w) for w in weights], inputs)
         grads = [stripped(g, inner) for g in found]
         result = unwrapped(outer, unwrapped(inner, output))

@@ -37,7 +37,7 @@ def embedding(
         padding_idx: a row that receives no gradient.
         max_norm: rows are first scaled, in weight itself, to a norm of at most this.
         scale_grad_by_freq: divides gradients by how often a row is used.
-        sparse: accepted; gradients are dense either way.
+        sparse: gradients of weight are sparse tensors, of the rows that were read.
 
     >>> F.embedding(flambeau.tensor([1]), flambeau.tensor([[1.0], [2.0]]))
     tensor([[2.]])
@@ -45,7 +45,7 @@ def embedding(
     padding_idx = -1 if padding_idx is None else _padding_index(padding_idx, weight.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq)
+    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def _check_bags(input, weight, offsets, mode, per_sample_weights, scale_grad_by_freq):
@@ -150,7 +150,7 @@ def bags_of_rows(
 
 
 def _sum_bags(
-    weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, last, padding
+    weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, last, padding, sparse
 ):
     _check_offsets(indices, offsets, last)
     if last:
@@ -159,8 +159,9 @@ def _sum_bags(
             per_sample_weights = per_sample_weights[: indices.numel()]
         offsets = offsets[:-1]
     return ops._sum_bags(
-        weight, indices, offsets, per_sample_weights, mode == "mean", padding, scale_grad_by_freq
-    )
+        weight, indices, offsets, per_sample_weights, mode == "mean", padding, scale_grad_by_freq,
+        sparse,
+    )  # fmt: skip
 
 
 def _max_of_bags(rows, kept, bag_of, starts, bags):
@@ -227,6 +228,11 @@ def embedding_bag(
             per_sample_weights,
             include_last_offset,
             padding,
+            sparse,
+        )
+    if sparse:
+        raise RuntimeError(
+            "embedding_bag: sparse gradients are not supported with mode='max'; use sparse=False"
         )
     return bags_of_rows(
         weight,

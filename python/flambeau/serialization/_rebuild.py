@@ -5,8 +5,6 @@ Every number comes from the file and is checked before the core sees it.
 
 from __future__ import annotations
 
-import importlib
-
 from flambeau import _C
 from flambeau._storage import TypedStorage
 
@@ -124,39 +122,12 @@ def _from_cpu_tensor(data, dtype, device, requires_grad):
     return _requiring_grad(placed, requires_grad)
 
 
-def _root(name: str):
-    """A function of the package that not every build has."""
-    return getattr(importlib.import_module("flambeau"), name, None)
-
-
 def _layout(name):
     """The layout of a name such as ``torch.strided``."""
     found = getattr(_C, name.removeprefix("torch."), None) if isinstance(name, str) else None
     if not isinstance(found, _C.layout):
         raise refuse(f"the layout {shown(name)}, which this build does not have")
     return found
-
-
-_COMPRESSED = ("torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr", "torch.sparse_bsc")
-
-
-def _sparse_tensor(layout, data):
-    """A sparse tensor out of its parts; always with its indices checked."""
-    kind = str(layout)
-    if kind not in ("torch.sparse_coo", *_COMPRESSED) or not isinstance(data, tuple):
-        raise refuse(f"a sparse tensor of the layout {shown(layout)}")
-    coo = kind == "torch.sparse_coo"
-    make = _root("sparse_coo_tensor" if coo else "sparse_compressed_tensor")
-    if make is None:
-        raise refuse("a sparse tensor, which this build does not have")
-    parts, (size, *rest) = data[: 2 if coo else 3], data[2 if coo else 3 :]
-    if not all(isinstance(p, _C.Tensor) for p in parts):
-        raise refuse("a sparse tensor whose parts are no tensors")
-    size = _integers(size, "size")
-    if not coo:
-        return make(*parts, size, layout=layout, check_invariants=True)
-    t = make(*parts, size, check_invariants=True)
-    return t._coalesced_(True) if rest[:1] == [True] and not t.is_coalesced() else t
 
 
 def _refuse_quantized(*args):
@@ -173,6 +144,19 @@ def _refuse_wrapper(*args):
 
 def _refuse_numpy(*args):
     raise refuse("a tensor of another device, saved as a NumPy array; save it from the CPU")
+
+
+def _sparse_tensor(layout, data):
+    from flambeau._sparse.pickling import rebuild
+
+    if not isinstance(layout, _C.layout) or layout is _C.strided:
+        raise refuse(f"a sparse tensor of layout {shown(layout)}")
+    parts = 2 if layout is _C.sparse_coo else 3
+    if not isinstance(data, tuple) or len(data) not in (parts + 1, 4):
+        raise refuse("a sparse tensor without its parts")
+    if not all(isinstance(t, _C.Tensor) and t.layout is _C.strided for t in data[:parts]):
+        raise refuse("a sparse tensor whose parts are not dense tensors")
+    return rebuild(layout, (*data[:parts], _integers(data[parts], "size"), *data[parts + 1 :]))
 
 
 def _parameter(data, requires_grad, hooks, state=None):
@@ -204,10 +188,10 @@ REBUILD = {
     "torch._utils._rebuild_tensor_v2": GlobalRef(_tensor_v2),
     "torch._utils._rebuild_tensor_v3": GlobalRef(_tensor_v3),
     "torch._utils._rebuild_meta_tensor_no_storage": GlobalRef(_meta_tensor),
+    "torch._utils._rebuild_sparse_tensor": GlobalRef(_sparse_tensor),
     "torch._utils._rebuild_parameter": GlobalRef(_parameter),
     "torch._utils._rebuild_parameter_with_state": GlobalRef(_parameter),
     "torch._tensor._rebuild_from_type_v2": GlobalRef(_from_type),
-    "torch._utils._rebuild_sparse_tensor": GlobalRef(_sparse_tensor),
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": GlobalRef(_from_cpu_tensor),
     "torch._utils._rebuild_device_tensor_from_numpy": GlobalRef(_refuse_numpy),
     "torch._utils._rebuild_qtensor": GlobalRef(_refuse_quantized),

@@ -301,7 +301,9 @@ class _TensorPickler(_PurePickler):
 
     def _plain(self, t):
         if t.layout is not _C.strided:
-            return self._sparse(t)
+            from flambeau._sparse.pickling import parts
+
+            return _REBUILD_SPARSE, parts(t)
         sizes, strides = tuple(t.shape), tuple(t.stride())
         if t.device.type == "meta":
             return _REBUILD_META, (t.dtype, sizes, strides, t.requires_grad)
@@ -320,17 +322,6 @@ class _TensorPickler(_PurePickler):
         if dtype_name(t.dtype) not in _STORAGES:
             return _REBUILD_TENSOR_OF_DTYPE, (*args, t.dtype)
         return _REBUILD_TENSOR, args
-
-    def _sparse(self, t):
-        if str(t.layout) == "torch.sparse_coo":
-            parts: tuple = (t._indices(), t._values(), t.shape, t.is_coalesced())
-        else:
-            by_row = str(t.layout) in ("torch.sparse_csr", "torch.sparse_bsr")
-            inner = (t.crow_indices(), t.col_indices()) if by_row else (
-                t.ccol_indices(), t.row_indices()
-            )  # fmt: skip
-            parts = (*inner, t.values(), t.shape)
-        return _REBUILD_SPARSE, (t.layout, parts)
 
     def _storage(self, storage, dtype) -> _Storage:
         found = self.storages.get(storage._cdata)

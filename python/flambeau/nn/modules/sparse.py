@@ -73,7 +73,7 @@ class Embedding(_Table):
         max_norm: vectors are first scaled, in the table, to at most this norm.
         norm_type: which norm.
         scale_grad_by_freq: divides gradients by how often a row is used.
-        sparse: accepted; gradients are dense either way.
+        sparse: gradients of weight are sparse tensors, of the rows that were read.
 
     Example:
         >>> nn.Embedding(10, 3)(flambeau.tensor([[1, 2]])).shape

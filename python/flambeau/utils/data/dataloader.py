@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 
 from . import _utils
+from ._utils.position import Position, check_state
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
@@ -32,16 +34,25 @@ class DataLoader:
         sampler: an iterable of indices, instead of `shuffle`.
         batch_sampler: an iterable of lists of indices, instead of the options above and
             `drop_last`.
-        num_workers: 0; batches are made in this process.
+        num_workers: how many processes make batches; 0 to make them in this one. They come
+            through shared memory and are not copied.
         collate_fn: turns a list of samples into a batch.
         pin_memory, pin_memory_device: accepted; memory is pinned only beside an accelerator.
         drop_last: leave out a shorter last batch.
-        timeout, worker_init_fn, multiprocessing_context, prefetch_factor, persistent_workers,
-            in_order: of worker processes.
+        timeout: seconds to wait for a batch of a worker; 0 waits for ever.
+        worker_init_fn: called with its id in each worker, after seeding.
+        multiprocessing_context: how workers are started: a context of `multiprocessing`, or
+            "fork", "spawn" or "forkserver".
         generator: of the random order and of the base seed.
+        prefetch_factor: batches that each worker makes ahead; 2 by default.
+        persistent_workers: keep the workers from one pass to the next.
+        in_order: give batches in the sampler's order rather than as they arrive.
 
-    Errors: `ValueError` for options that exclude each other, `NotImplementedError` for
-    `num_workers > 0`.
+    A worker that ends gives a `RuntimeError` with its number, pid, exit code or signal, and what
+    it was doing. `state_dict` and `load_state_dict` save the position within a pass and go on
+    from there.
+
+    Errors: `ValueError` for options that exclude each other.
 
     >>> for batch in DataLoader([1, 2, 3], batch_size=2):
     ...     print(batch)
@@ -79,6 +90,8 @@ class DataLoader:
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
+        if num_workers > 0 and prefetch_factor is None:
+            prefetch_factor = 2
         self.prefetch_factor = prefetch_factor
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
@@ -124,6 +137,10 @@ class DataLoader:
         self.persistent_workers = persistent_workers
         self.__initialized = True
         self._IterableDataset_len_called = None
+        self._iterator = None
+        self._position = None
+        self._resume = None
+        self.check_worker_number_rationality()
 
     def _default_sampler(self, shuffle, generator):
         if self._dataset_kind == _DatasetKind.Iterable:
@@ -140,10 +157,7 @@ class DataLoader:
     @multiprocessing_context.setter
     def multiprocessing_context(self, context):
         if context is not None:
-            raise ValueError(
-                "multiprocessing_context can only be used with multi-process loading "
-                f"(num_workers > 0), but got num_workers={self.num_workers}"
-            )
+            context = _checked_context(context, self.num_workers)
         self.__multiprocessing_context = context
 
     def __setattr__(self, attr, value):
@@ -169,10 +183,72 @@ class DataLoader:
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def _get_iterator(self):
-        return _SingleProcessDataLoaderIter(self)
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        self.check_worker_number_rationality()
+        return _MultiProcessingDataLoaderIter(self)
 
     def __iter__(self):
-        return self._get_iterator()
+        if not self.persistent_workers or self.num_workers == 0:
+            return self._get_iterator()
+        if self._iterator is None or self._iterator._ended:
+            self._iterator = self._get_iterator()
+        else:
+            self._iterator._reset(self)
+        return self._iterator
+
+    def state_dict(self):
+        """The position in the latest pass, to be saved with `flambeau.save`.
+
+        Of datasets that are iterated over it holds the `state_dict` of the dataset, or of its
+        iterator, where there is one.
+
+        >>> loader = DataLoader([1, 2, 3, 4], batch_size=2, shuffle=True)
+        >>> first, second = loader
+        >>> batches = iter(loader)
+        >>> first = next(batches)
+        >>> state = loader.state_dict()
+        >>> resumed = DataLoader([1, 2, 3, 4], batch_size=2, shuffle=True)
+        >>> resumed.load_state_dict(state)
+        >>> [flambeau.equal(batch, next(batches)) for batch in resumed]
+        [True]
+        """
+        if self._resume is not None:
+            return self._resume
+        return (self._position or Position(self)).state_dict()
+
+    def load_state_dict(self, state_dict):
+        """The next pass goes on where `state_dict` was called.
+
+        Samples that were given then are not loaded again, except those of a dataset that is only
+        iterated over and has no `state_dict`. Workers draw other random numbers than they would
+        have.
+
+        Errors: `ValueError` for anything but a state of a loader.
+        """
+        check_state(state_dict)
+        self._resume = state_dict
+
+    def _begin_pass(self):
+        """The state to resume from, and the position that the pass keeps."""
+        resume, self._resume = self._resume, None
+        if resume is not None and (resume["finished"] or resume["base_seed"] is None):
+            resume = None  # saved between two passes
+        position = self._position = Position(self, resume)
+        return resume, position
+
+    def check_worker_number_rationality(self):
+        """Warns of more workers than there are processors to run them."""
+        usable = len(os.sched_getaffinity(0))
+        if self.num_workers > usable:
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our "
+                f"suggested max number of worker in current system is {usable}, which is smaller "
+                "than what this DataLoader is going to create. Please be aware that excessive "
+                "worker creation might get DataLoader running slow or even freeze, lower the "
+                "worker number to avoid potential slowness/freeze if necessary.",
+                stacklevel=2,
+            )
 
     def __len__(self):
         """Number of batches; of an iterable dataset, by the length that it reports."""
@@ -194,18 +270,39 @@ def _check_worker_options(num_workers, timeout, prefetch_factor, persistent_work
         )
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
-    if num_workers > 0:
-        raise NotImplementedError(
-            f"DataLoader: num_workers={num_workers} is not supported, as batches are made in "
-            "this process; use num_workers=0"
-        )
-    if prefetch_factor is not None:
+    if num_workers == 0 and prefetch_factor is not None:
         raise ValueError(
             "prefetch_factor option could only be specified in multiprocessing. Let "
             "num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
         )
-    if persistent_workers:
+    if prefetch_factor is not None and prefetch_factor < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
+    if persistent_workers and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+def _checked_context(context, num_workers):
+    if num_workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading "
+            f"(num_workers > 0), but got num_workers={num_workers}"
+        )
+    import multiprocessing.context  # only loaders with workers need it
+
+    if isinstance(context, str):
+        methods = multiprocessing.get_all_start_methods()
+        if context not in methods:
+            raise ValueError(
+                "multiprocessing_context option should specify a valid start method in "
+                f"{methods!r}, but got multiprocessing_context={context!r}"
+            )
+        return multiprocessing.get_context(context)
+    if not isinstance(context, multiprocessing.context.BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string "
+            f"specifying the start method, but got multiprocessing_context={context}"
+        )
+    return context
 
 
 def _check_iterable_options(shuffle, sampler, batch_sampler):
@@ -228,27 +325,66 @@ class _BaseDataLoaderIter:
     def __init__(self, loader):
         self._dataset = loader.dataset
         self._dataset_kind = loader._dataset_kind
-        self._IterableDataset_len_called = loader._IterableDataset_len_called
         self._auto_collation = loader._auto_collation
         self._drop_last = loader.drop_last
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
         self._timeout = loader.timeout
         self._collate_fn = loader.collate_fn
-        self._sampler_iter = iter(self._index_sampler)
-        # Drawn in every pass, as it moves the random stream that programs rely on.
-        self._base_seed = draw_seed(loader.generator)
-        self._num_yielded = 0
+        self._persistent_workers = loader.persistent_workers
+        self._pin_memory = False
+        if loader.pin_memory:
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device "
+                "pinned memory won't be used.",
+                stacklevel=4,
+            )
+        self._make_fetcher = _utils.fetch.FetcherMaker(
+            self._dataset_kind == _DatasetKind.Iterable,
+            self._auto_collation,
+            self._collate_fn,
+            self._drop_last,
+        )
+        self._base_seed = None
+        self._resumed = self._begin(loader)
+
+    def _begin(self, loader):
+        """Indices from the beginning, or from where a saved state was; gives that state."""
+        resume, position = loader._begin_pass()
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._position = position
+        position.follow(self)
+        with position.replayed(resume):
+            self._sampler_iter = iter(self._index_sampler)
+            # Drawn also without workers, as it moves the random stream that programs rely on; not
+            # where kept workers keep their seed.
+            position.drew = self._base_seed is None if resume is None else resume["drew"]
+            seed = draw_seed(loader.generator) if position.drew else None
+            if self._base_seed is None:
+                self._base_seed = resume["base_seed"] if seed is None else seed
+            if self._dataset_kind == _DatasetKind.Map:
+                for _ in range(position.num_yielded):
+                    next(self._sampler_iter, None)
+        position.base_seed = self._base_seed
+        return resume
 
     def __iter__(self):
         return self
+
+    @property
+    def _num_yielded(self):
+        return self._position.num_yielded
 
     def _next_index(self):
         return next(self._sampler_iter)
 
     def __next__(self):
-        data = self._next_data()
-        self._num_yielded += 1
+        try:
+            data = self._next_data()
+        except StopIteration:
+            self._position.finished = True
+            raise
+        self._position.num_yielded += 1
         expected = self._IterableDataset_len_called
         if (
             self._dataset_kind == _DatasetKind.Iterable
@@ -257,7 +393,8 @@ class _BaseDataLoaderIter:
         ):
             warnings.warn(
                 f"Length of IterableDataset {self._dataset} was reported to be {expected} (when "
-                f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched.",
+                f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched."
+                + (self._num_workers > 0) * _LENGTH_HINT,
                 stacklevel=2,
             )
         return data
@@ -269,6 +406,12 @@ class _BaseDataLoaderIter:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
 
 
+_LENGTH_HINT = (
+    " For multiprocessing data-loading, this could be caused by not properly configuring the "
+    "IterableDataset replica at each worker: use get_worker_info in its __iter__."
+)
+
+
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """A pass in this process."""
 
@@ -276,11 +419,113 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        if self._dataset_kind == _DatasetKind.Map:
-            make = _utils.fetch.map_fetcher
-        else:
-            make = _utils.fetch.IterableFetcher
-        self._fetch = make(self._dataset, self._auto_collation, self._collate_fn, self._drop_last)
+        resume = None
+        if self._resumed is not None and self._resumed["datasets"]:
+            resume = _first(self._resumed["datasets"], 1)[0]
+        self._fetch = self._make_fetcher(self._dataset, resume)
+        self._taken = 0 if resume is None else resume[0]
 
     def _next_data(self):
-        return self._fetch(next(self._sampler_iter))
+        indices = next(self._sampler_iter)
+        data = self._fetch(indices)
+        self._taken += len(indices) if self._auto_collation else 1
+        return data
+
+    def _worker_state(self):
+        if self._dataset_kind == _DatasetKind.Map:
+            return None
+        return {"next": 0, "workers": [(self._taken, self._fetch.state())]}
+
+    def __del__(self):
+        try:
+            self._position.keep(self._worker_state())
+        except Exception:
+            pass  # it was never complete, or the interpreter ends
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """A pass by worker processes."""
+
+    _pool = None
+
+    def __init__(self, loader):
+        super().__init__(loader)
+        if loader.prefetch_factor <= 0:
+            raise AssertionError(
+                "prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter"
+            )
+        from ._workers import Workers  # multiprocessing is slow to import
+
+        self._batch_size = loader.batch_size or 1
+        self._prefetch_factor = loader.prefetch_factor
+        first, positions = self._positions()
+        self._pool = Workers(
+            loader, self._make_fetcher, self._base_seed, self._sampler_iter, first, positions
+        )
+
+    def _positions(self):
+        """Which worker comes first, and where each one begins, of a resumed pass."""
+        saved = self._resumed and self._resumed["datasets"]
+        if not saved:
+            return 0, None
+        return saved["next"], _first(saved, self._num_workers)
+
+    def _reset(self, loader, first_iter=False):
+        """Another pass with the same workers."""
+        self._resumed = self._begin(loader)
+        first, positions = self._positions()
+        self._pool.reset(self._sampler_iter, self._prefetch_factor, first, positions)
+
+    @property
+    def _ended(self):
+        return self._pool is None or self._pool.ended
+
+    @property
+    def _workers(self):
+        return [] if self._pool is None else [worker.process for worker in self._pool.workers]
+
+    def _next_data(self):
+        if self._ended:
+            raise StopIteration
+        try:
+            kind, data, worker = self._pool.next()
+        except StopIteration:
+            if not self._persistent_workers:
+                self._shutdown_workers()
+            raise
+        self._pool.request()
+        if kind == "error":
+            data.reraise()
+        data, worker.state = data
+        return data
+
+    def _worker_state(self):
+        if self._dataset_kind == _DatasetKind.Map or self._pool is None:
+            return None
+        return self._pool.positions(self._batch_size)
+
+    def _shutdown_workers(self):
+        if self._pool is not None:
+            self._position.keep(self._worker_state())
+            self._pool.shutdown()
+
+    def __del__(self):
+        try:
+            self._shutdown_workers()
+        except Exception:
+            pass  # the interpreter ends, and the workers with it
+
+
+def _first(saved, count):
+    """The saved places of the workers.
+
+    Errors: `ValueError` when there were more or fewer.
+    """
+    places = saved["workers"]
+    if len(places) != count:
+        raise ValueError(
+            f"DataLoader.load_state_dict: the state is of {len(places)} workers (or of none, which "
+            f"counts as 1), the loader has {count}; an iterable dataset is split by workers, so "
+            "that the number must be the same"
+        )
+    return places

@@ -1,3 +1,3 @@
-"""Parts of the data loader: collation, fetching, worker information."""
+"""Parts of the data loader: collation, fetching, worker information, saved positions."""
 
-from . import collate, fetch, worker
+from . import collate, fetch, position, worker

@@ -9,9 +9,11 @@ import copy
 import sys
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
-from flambeau._C import Tensor, float64, ops
+from flambeau._C import Tensor, _uniform, float64, ops, strided
 from flambeau._factory import as_tensor
 from flambeau._factory import tensor as make_tensor
+
+from .worker import in_worker, shared_empty
 
 _UNSUPPORTED_KINDS = "SaUO"
 default_collate_err_msg_format = (
@@ -119,15 +121,20 @@ def _find(collate_fn_map, elem):
 
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
-    """Stacks tensors along a new first axis."""
-    return ops.stack(list(batch), 0)
+    """Stacks tensors along a new first axis; in a worker, in memory that the main process maps."""
+    batch = list(batch)
+    if in_worker() and _uniform(batch) and batch[0].layout is strided:
+        out = shared_empty((len(batch), *batch[0].shape), batch[0].dtype)
+        if out is not None:
+            return ops.stack(batch, 0, out=out)
+    return ops.stack(batch, 0)
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):
     """Stacks NumPy arrays as tensors."""
     if batch[0].dtype.kind in _UNSUPPORTED_KINDS:
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
-    return ops.stack([as_tensor(array) for array in batch], 0)
+    return collate_tensor_fn([as_tensor(array) for array in batch])
 
 
 def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):

@@ -1,0 +1,159 @@
+"""dtypes without arithmetic of their own: unsigned integers, complex32, eight-bit floats.
+
+tests/data/storage_dtypes.json holds what PyTorch 2.13 makes of the same numbers.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pathlib
+
+import numpy
+import pytest
+
+import flambeau as t
+
+RECORDED = json.loads(
+    (pathlib.Path(__file__).parents[1] / "data" / "storage_dtypes.json").read_text()
+)
+UNSIGNED = ["uint16", "uint32", "uint64"]
+FLOAT8 = [name for name in RECORDED if name.startswith("float8")]
+ALL = [*UNSIGNED, "complex32", *FLOAT8]
+
+
+def number(v):
+    return math.nan if v is None else float(v)
+
+
+@pytest.mark.parametrize("name", FLOAT8)
+def test_eight_bits_as_recorded(name):
+    dtype, recorded = getattr(t, name), RECORDED[name]
+    decoded = t.arange(256, dtype=t.uint8).view(dtype).float()
+    numpy.testing.assert_array_equal(decoded.numpy(), [number(v) for v in recorded["decoded"]])
+    values = t.tensor(RECORDED["values"])
+
+    def encoded(x):
+        return x.to(dtype).view(t.uint8).tolist()
+
+    assert encoded(values) == recorded["encoded"]
+    assert encoded(values.double()) == recorded["encoded"]
+    assert encoded(t.tensor([math.inf, -math.inf, math.nan])) == recorded["special"]
+    assert encoded(values[:16].half()) == recorded["half"]
+    assert encoded(t.arange(-4, 5)) == recorded["ints"]
+    f = t.finfo(dtype)
+    assert [f.bits, f.eps, f.max, f.min, f.tiny, f.resolution] == recorded["finfo"]
+
+
+@pytest.mark.parametrize("name", FLOAT8)
+def test_eight_bits_round_trip(name):
+    codes = t.arange(256, dtype=t.uint8)
+    x = codes.view(getattr(t, name))
+    back = x.float().to(x.dtype).view(t.uint8)
+    numbers = ~x.float().isnan()
+    assert t.equal(back[numbers], codes[numbers])
+
+
+@pytest.mark.parametrize("pair", RECORDED["promote"])
+def test_promotion(pair):
+    a, b = (getattr(t, name) for name in pair.split())
+    expected = RECORDED["promote"][pair]
+    if expected is None:
+        for first, second in ((a, b), (b, a)):
+            with pytest.raises(RuntimeError, match="attempted to promote"):
+                t.promote_types(first, second)
+    else:
+        assert t.promote_types(a, b) == t.promote_types(b, a) == getattr(t, expected)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_moved_as_bytes(name):
+    dtype = getattr(t, name)
+    x = t.tensor([1, 2, 4, 8], dtype=dtype)
+    values = x.tolist()
+    assert values == [1, 2, 4, 8] and x.dtype == dtype and x[1].item() == 2
+    grid = x.reshape(2, 2)
+    assert grid.t().contiguous().tolist() == [[1, 4], [2, 8]]
+    assert t.cat([x, x]).tolist() == values * 2 and t.stack([x, x]).shape == (2, 4)
+    assert x[t.tensor([3, 0])].tolist() == [8, 1]
+    assert x[t.tensor([True, False, False, True])].tolist() == [1, 8]
+    assert x.clone().tolist() == copy.deepcopy(x).tolist() == values
+    assert t.zeros(2, dtype=dtype).tolist() == [0, 0] or name == "float8_e8m0fnu"
+    assert t.full((2,), 4, dtype=dtype).tolist() == t.ones(2, dtype=dtype).mul(4).tolist()
+    changed = x.clone()
+    changed[0] = 2
+    changed[2:].copy_(t.tensor([1.0, 1.0]))
+    assert changed.tolist() == [2, 2, 1, 1]
+    assert (x == x).all() and t.equal(x, x.clone()) and (x == 2).tolist() == [0, 1, 0, 0]
+    assert t.where(x == 2, x, x).tolist() == values
+    assert x.to(t.float64).tolist() == x.to(t.complex128).real.tolist() == values
+    assert x.to(t.bool).all() and x.repeat(2).shape == (8,)
+    assert f"dtype=torch.{name}" in repr(x) and x.element_size() == dtype.itemsize
+    assert t.empty(3, dtype=dtype, device="meta").dtype == dtype
+    assert x.view(t.uint8).numel() == 4 * dtype.itemsize
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_unsigned_numbers(name):
+    dtype, bits = getattr(t, name), 8 * getattr(t, name).itemsize
+    top = 2**bits - 1
+    x = t.tensor([0, 1, top], dtype=dtype)
+    assert x.tolist() == [0, 1, top] and not dtype.is_signed and not dtype.is_floating_point
+    width = len(str(top))
+    assert repr(x).startswith(f"tensor([{0:>{width}}, {1:>{width}}, {top}],")
+    assert t.iinfo(dtype).max == top and t.iinfo(dtype).min == 0
+    array = x.numpy()
+    assert array.dtype == name and array.tolist() == [0, 1, top]
+    assert t.from_numpy(array).data_ptr() == x.data_ptr()
+    assert t.tensor(numpy.array([top], name)).tolist() == [top]
+    assert t.tensor(getattr(numpy, name)(7)).dtype == dtype
+    assert t.from_dlpack(x).dtype == dtype
+    assert t.tensor([-1, 300]).to(dtype).tolist() == [top, 300]
+    assert t.tensor([-1.0, 300.7]).to(dtype).tolist() == [top, 300]
+    assert x[2].item() == top and (x == x[2]).tolist() == [0, 0, 1]
+    assert x.double().tolist() == [0, 1, float(top)] and x.sum().dtype == t.int64
+    assert (t.ones(2, dtype=dtype) * 2).dtype == dtype
+    assert (t.ones(2, dtype=dtype) / 2).tolist() == [0.5, 0.5]
+    error, text = (OverflowError, "") if bits == 64 else (RuntimeError, "without overflow")
+    with pytest.raises(error, match=text):
+        t.tensor([2**bits], dtype=dtype)
+    with pytest.raises(RuntimeError, match="attempted to promote"):
+        x + t.ones(3, dtype=t.int32)
+
+
+def test_what_int64_would_get_wrong_is_refused():
+    x = t.tensor([1, 2**64 - 1], dtype=t.uint64)
+    for f in (lambda: x < 5, lambda: x // 2, lambda: x.max(), lambda: x.clamp(0, 1)):
+        with pytest.raises(NotImplementedError, match="not implemented for 'UInt64'"):
+            f()
+    assert (x + 1).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("f", [t.sort, t.cumsum, t.nonzero, t.mm], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("name", ALL)
+def test_kernels_refuse_or_work(name, f):
+    x = t.ones((2, 2), dtype=getattr(t, name))
+    args = {"cumsum": (x, 0), "mm": (x, x)}.get(f.__name__, (x,))
+    try:
+        f(*args)
+    except (NotImplementedError, RuntimeError) as e:
+        assert "mplemented" in str(e) or "dtype" in str(e), e
+
+
+def test_complex32():
+    x = t.tensor([1 + 2j, -0.5j], dtype=t.complex32)
+    assert t.chalf is t.complex32 and x.tolist() == [1 + 2j, -0.5j]
+    assert (x + 1).dtype == t.complex32 and (x * x).tolist() == [-3 + 4j, -0.25]
+    assert x.abs().dtype == t.float16 and t.complex32.to_real() == t.float16
+    assert t.view_as_real(x).dtype == t.float16 and x.imag.tolist() == [2, -0.5]
+
+
+def test_not_a_default_dtype():
+    for name in ALL:
+        with pytest.raises(TypeError):
+            t.set_default_dtype(getattr(t, name))
+    with pytest.raises(RuntimeError, match="Unknown Complex ScalarType"):
+        t.uint16.to_complex()
+    with pytest.raises(TypeError, match="unsupported ScalarType Float8_e5m2"):
+        t.zeros(1, dtype=t.float8_e5m2).numpy()
