@@ -316,6 +316,10 @@ Tensor resize_(const Tensor& self, const Dims& size, std::optional<MemoryFormat>
 }
 
 Tensor set_(const Tensor& self, const Tensor& source) {
+  for (const Tensor* t : {&self, &source})
+    check<NotImplementedError>(t->device().type != DeviceType::Transform,
+                               "set_: a tensor of a function transform, or a sparse one, has no "
+                               "storage to share");
   await_long_work();
   check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", self.dtype(), ", got ",
         source.dtype());

@@ -68,6 +68,8 @@ from ._version import __version__
 _C._LinAlgError = _LinAlgError
 # Operators pickle by the name of their module.
 _sys.modules["flambeau._C.ops"] = _C.ops  # type: ignore[assignment]
+# Names of PyTorch's own extension module; `torch._C._nn` and its like are modules of a folder.
+_C.__path__ = [__path__[0] + "/_native"]
 
 # every public operator of the table
 for _name in _C._public:
@@ -76,11 +78,14 @@ for _module, _name, _target in _C._aliases:
     if _module == "Tensor":
         setattr(Tensor, _name, getattr(Tensor, _target))
 
+from . import _c_names as _c_names  # noqa: E402
 from . import _contract as _contract  # noqa: E402
 from . import _functional as _functional  # noqa: E402
+from . import _lazy as _lazy  # noqa: E402
 from . import _lowrank as _lowrank  # noqa: E402
 from . import _pickle as _pickle  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
+from . import _tensor_elsewhere as _tensor_elsewhere  # noqa: E402
 from . import _untyped as _untyped  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from ._contract import *  # noqa: E402
@@ -117,8 +122,8 @@ newaxis = None
 # loaded on first use
 _LAZY_MODULES = {
     "_VF", "amp", "backends", "cpu", "cuda", "distributions", "fft", "func", "jit", "linalg",
-    "masked", "multiprocessing", "nn", "optim", "overrides", "random", "serialization", "signal",
-    "sparse", "special", "storage", "testing", "types", "utils", "version",
+    "masked", "multiprocessing", "nn", "optim", "overrides", "package", "random", "serialization",
+    "signal", "sparse", "special", "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",
@@ -171,6 +176,9 @@ for _module, _names in (
     ),
 ):
     _LAZY_NAMES.update(dict.fromkeys(_names.split(), _module))
+_C.__getattr__ = _c_names.lookup
+_LAZY_MODULES |= _lazy.MODULES
+_LAZY_NAMES |= _lazy.NAMES
 
 
 def __getattr__(name):
@@ -180,6 +188,8 @@ def __getattr__(name):
         value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
         globals()[name] = value
         return value
+    if name == "torch":  # `torch.torch`, by which some packages reach names
+        return _sys.modules[__package__]
     raise AttributeError(f"module 'torch' has no attribute '{name}' (flambeau {__version__})")
 
 

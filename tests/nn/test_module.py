@@ -619,3 +619,36 @@ def test_custom_parameter_class():
     m = nn.Module()
     m.w = Marked(flambeau.ones(1))
     assert type(m.w) is Marked and type(m.w + 1) is flambeau.Tensor
+
+
+def test_subclasses_see_every_access_to_parameters():
+    # Libraries record which parameters a forward pass takes, or replace them, in __getattr__.
+    seen = []
+
+    class Recorded:
+        def __getattr__(self, name):
+            seen.append(name)
+            return super().__getattr__(name)
+
+    def recorded(kind):
+        return type("Recorded" + kind.__name__, (Recorded, kind), {})
+
+    for module, shape in (
+        (recorded(nn.Linear)(3, 2), (4, 3)),
+        (recorded(nn.Conv1d)(3, 2, 2), (4, 3, 5)),
+        (recorded(nn.ConvTranspose1d)(3, 2, 2), (4, 3, 5)),
+        (recorded(nn.BatchNorm1d)(3), (4, 3)),
+        (recorded(nn.LayerNorm)(3), (4, 3)),
+    ):
+        seen.clear()
+        module(flambeau.ones(shape))
+        assert {name for name, _ in module.named_parameters()} <= set(seen)
+        assert {name for name, _ in module.named_buffers()} <= set(seen)
+
+
+def test_running_statistics_as_plain_attributes():
+    norm = nn.BatchNorm1d(2)
+    del norm.running_mean
+    norm.running_mean = flambeau.zeros(2)
+    norm(flambeau.ones(3, 2))
+    assert norm.running_mean.tolist() == pytest.approx([0.1, 0.1])

@@ -192,9 +192,32 @@ def _batched_grad(outputs, inputs, weights, retain, create_graph, allow_unused, 
 
 
 def __getattr__(name):
-    if name in ("functional", "forward_ad"):  # on first use: few programs need them
+    # on first use: few programs need them
+    if name in (
+        "functional",
+        "forward_ad",
+        "profiler",
+        "profiler_legacy",
+        "profiler_util",
+        "variable",
+    ):
         return _importlib.import_module("." + name, __name__)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def _profiler_enabled():
+    """Whether a profiler collects events."""
+    from flambeau import _profile
+
+    return _profile.enabled()
+
+
+def _disable_profiler():
+    """Ends profilers that were begun and not ended."""
+    from flambeau import _profile
+
+    for recorder in reversed(_profile._active):
+        recorder.stop()
 
 
 __all__ = [

@@ -1,13 +1,35 @@
 """What programs say to a compiler of TorchScript; here functions run as the Python they are.
 
 There is no such compiler. As in PyTorch with ``PYTORCH_JIT=0``, `script` gives back what it gets
-and the marks for the compiler change nothing.
+and the marks for the compiler change nothing. Programs of TorchScript in files cannot be read or
+written yet.
 """
 
 from __future__ import annotations
 
+import importlib
+from collections import namedtuple
+from typing import Final
+
+from flambeau._absent import declare
+
 __all__ = [
+    "Attribute",
+    "Error",
+    "Final",
     "TracerWarning",
+    "enable_onednn_fusion",
+    "fork",
+    "freeze",
+    "fuser",
+    "interface",
+    "isinstance",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "optimized_execution",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "wait",
     "annotate",
     "export",
     "ignore",
@@ -106,3 +128,145 @@ def unused(fn):
         True
     """
     return fn
+
+
+declare(
+    globals(),
+    "TorchScript",
+    classes="CompilationUnit ScriptFunction ScriptModule TopLevelTracedModule TracedModule"
+    " RecursiveScriptModule",
+    functions="export_opnames load save trace trace_module",
+)
+
+Attribute = namedtuple("Attribute", ["value", "type"])
+script_method = export
+
+
+class Error(RuntimeError):
+    """An error of compiled code; nothing raises it here."""
+
+
+def isinstance(obj, target_type):
+    """`isinstance` that looks into containers.
+
+    Example:
+        >>> isinstance([1, 2], list[int]), isinstance(["a"], list[int])
+        (True, False)
+    """
+    from ._types import matches
+
+    return matches(obj, target_type)
+
+
+def fork(func, *args, **kwargs):
+    """Calls a function; a future of what it returns.
+
+    Example:
+        >>> wait(fork(lambda x: x + 1, 2))
+        3
+    """
+    future = importlib.import_module("flambeau.futures").Future()
+    try:
+        future.set_result(func(*args, **kwargs))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def wait(future):
+    """The value of a future."""
+    return future.wait()
+
+
+def interface(obj):
+    """Marks a class that says what modules have."""
+    return obj
+
+
+def freeze(mod, preserved_attrs=None, optimize_numerics=True):
+    """A module in evaluation mode itself.
+
+    Example:
+        >>> from flambeau.nn import ReLU
+        >>> type(freeze(ReLU().eval())).__name__
+        'ReLU'
+    """
+    if getattr(mod, "training", False):
+        raise RuntimeError(
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval()"
+            " on your module before freezing."
+        )
+    return mod
+
+
+def optimize_for_inference(mod, other_methods=None):
+    """The module itself."""
+    return mod
+
+
+def set_fusion_strategy(strategy):
+    """Accepted: nothing is fused. Returns the strategy before."""
+    before = _fusion["strategy"]
+    _fusion["strategy"] = strategy
+    return before
+
+
+_fusion: dict = {"strategy": [], "onednn": False}
+
+
+def enable_onednn_fusion(enabled):
+    """Accepted: nothing is fused."""
+    _fusion["onednn"] = bool(enabled)
+
+
+def onednn_fusion_enabled():
+    """What `enable_onednn_fusion` set."""
+    return _fusion["onednn"]
+
+
+class _Nothing:
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc):
+        return False
+
+
+class strict_fusion(_Nothing):
+    """Context manager for the compiler of TorchScript, of which there is none."""
+
+
+class fuser(_Nothing):
+    """Context manager for the compiler of TorchScript, of which there is none."""
+
+
+class optimized_execution(_Nothing):
+    """Context manager for the compiler of TorchScript, of which there is none."""
+
+
+def _overload(func):
+    """Marks one of several signatures; the function that follows them runs."""
+    return func
+
+
+def _overload_method(func):
+    """Marks one of several signatures; the method that follows them runs."""
+    return func
+
+
+def _hide_source_ranges():
+    return _Nothing()
+
+
+_MODULES = ("_recursive", "_script", "_trace", "annotations", "frontend", "mobile", "_builtins")
+
+
+def __getattr__(name):
+    if name == "Future":
+        return importlib.import_module("flambeau.futures").Future
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'torch.jit' has no attribute '{name}'")

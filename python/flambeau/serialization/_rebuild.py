@@ -5,8 +5,6 @@ Every number comes from the file and is checked before the core sees it.
 
 from __future__ import annotations
 
-import importlib
-
 from flambeau import _C
 from flambeau._storage import TypedStorage
 
@@ -91,10 +89,20 @@ def _with_metadata(storage, offset, size, stride, requires_grad, metadata):
     conj, neg = metadata.get("conj") is True, metadata.get("neg") is True
     applied = storage.__dict__.setdefault("_applied", {})
     if (conj, neg) not in applied:
-        t = storage._tensor()
-        t = t.conj().clone() if conj else t
-        applied[conj, neg] = (t.neg() if neg else t)._typed_storage()
+        applied[conj, neg] = _applied(storage, conj, neg)._typed_storage()
     return _tensor(applied[conj, neg], offset, size, stride, requires_grad)
+
+
+def _applied(storage, conj: bool, neg: bool):
+    t = storage._tensor()
+    t = t.conj() if conj else t
+    return t.neg() if neg else t.clone()
+
+
+def bytes_have_come(storage) -> None:
+    """Applies the bits anew, to a storage that got its bytes after the tensors over it."""
+    for bits, target in getattr(storage, "_applied", {}).items():
+        target.copy_(_applied(storage, *bits)._typed_storage())
 
 
 def _meta_tensor(dtype, size, stride, requires_grad):
@@ -112,11 +120,6 @@ def _from_cpu_tensor(data, dtype, device, requires_grad):
         raise refuse("a tensor of a device without its data")
     placed = data.detach().to(device=_C.device(device), dtype=dtype)
     return _requiring_grad(placed, requires_grad)
-
-
-def _root(name: str):
-    """A function of the package that not every build has."""
-    return getattr(importlib.import_module("flambeau"), name, None)
 
 
 def _layout(name):

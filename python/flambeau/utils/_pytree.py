@@ -10,7 +10,7 @@ leaf. Dicts keep their order, as in PyTorch. The registry is in
 from __future__ import annotations
 
 import types
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 
 from ._pytree_nodes import (
     BUILTIN_TYPES,
@@ -65,6 +65,22 @@ __all__ = [
     "treespec_pprint", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance",
     "is_structseq", "is_structseq_class", "is_structseq_instance",
 ]  # fmt: skip
+
+# Packages register classes of their own with these.
+_tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys = SUPPORTED_NODES[tuple][1:]
+_list_flatten, _list_unflatten, _list_flatten_with_keys = SUPPORTED_NODES[list][1:]
+_dict_flatten, _dict_unflatten, _dict_flatten_with_keys = SUPPORTED_NODES[dict][1:]
+_ordereddict_flatten, _ordereddict_unflatten, _ordereddict_flatten_with_keys = SUPPORTED_NODES[
+    OrderedDict
+][1:]
+_defaultdict_flatten, _defaultdict_unflatten, _defaultdict_flatten_with_keys = SUPPORTED_NODES[
+    defaultdict
+][1:]
+_deque_flatten, _deque_unflatten, _deque_flatten_with_keys = SUPPORTED_NODES[deque][1:]
+_namedtuple_flatten, _namedtuple_unflatten, _namedtuple_flatten_with_keys = SUPPORTED_NODES[
+    namedtuple
+][1:]
+_odict_flatten, _odict_unflatten = _ordereddict_flatten, _ordereddict_unflatten
 
 # Shapes
 

@@ -10,7 +10,7 @@ from flambeau.nn import init
 from flambeau.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
 from .lazy import LazyModuleMixin
-from .module import Module
+from .module import Module, plain_getattr
 
 __all__ = [
     "BatchNorm1d",
@@ -137,11 +137,14 @@ class _NormBase(Module):
 class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
-        buffers = self._buffers
-        mean, var = buffers["running_mean"], buffers["running_var"]
+        members, plain = self._buffers, type(self).__getattr__ is plain_getattr
+        if plain and "running_mean" in members and "running_var" in members:
+            mean, var = members["running_mean"], members["running_var"]
+        else:
+            mean, var = self.running_mean, self.running_var
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
-            count = buffers["num_batches_tracked"]
+            count = self.num_batches_tracked
             if count is not None:
                 count.add_(1)
                 if self.momentum is None:  # the plain mean of all batches
@@ -149,9 +152,9 @@ class _BatchNorm(_NormBase):
         training = self.training or (mean is None and var is None)
         if self.training and not self.track_running_stats:
             mean = var = None
-        params = self._parameters
-        if "weight" in params and "bias" in params:
-            weight, bias = params["weight"], params["bias"]
+        members = self._parameters
+        if plain and "weight" in members and "bias" in members:
+            weight, bias = members["weight"], members["bias"]
         else:
             weight, bias = self.weight, self.bias
         return F.batch_norm(input, mean, var, weight, bias, training, factor, self.eps)

@@ -10,7 +10,7 @@ from flambeau.nn import init
 from flambeau.nn.parameter import Parameter, UninitializedParameter
 
 from .lazy import LazyModuleMixin
-from .module import Module
+from .module import Module, plain_getattr
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
 
 __all__ = [
@@ -152,7 +152,7 @@ class _ConvNd(Module):
     def _members(self):
         """Weight and bias, without the cost of __getattr__ where they are parameters."""
         params = self._parameters
-        if "weight" in params and "bias" in params:
+        if "weight" in params and "bias" in params and type(self).__getattr__ is plain_getattr:
             return params["weight"], params["bias"]
         return self.weight, self.bias
 

@@ -11,7 +11,7 @@ from flambeau.nn import init
 from flambeau.nn.parameter import Parameter, UninitializedParameter
 
 from .lazy import LazyModuleMixin
-from .module import Module
+from .module import Module, plain_getattr
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
@@ -61,7 +61,7 @@ class Linear(Module):
     def forward(self, input):
         # Straight from the dictionary: __getattr__ costs more than the rest of a small call.
         params = self._parameters
-        if "weight" in params and "bias" in params:
+        if "weight" in params and "bias" in params and type(self).__getattr__ is plain_getattr:
             return F.linear(input, params["weight"], params["bias"])
         return F.linear(input, self.weight, self.bias)
 

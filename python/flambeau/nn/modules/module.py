@@ -773,6 +773,10 @@ class Module:
 _CALL = Module.__call__.__code__
 
 
+# Modules read their parameters past __getattr__ only where no subclass has one of its own.
+plain_getattr = Module.__getattr__
+
+
 def _module_registered(parent, name, module):
     for hook in _global_module_registration_hooks.values():
         output = hook(parent, name, module)

@@ -9,7 +9,7 @@ from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.parameter import Parameter
 
-from .module import Module
+from .module import Module, plain_getattr
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
@@ -114,7 +114,7 @@ class LayerNorm(Module):
 
     def forward(self, input):
         params = self._parameters
-        if "weight" in params and "bias" in params:
+        if "weight" in params and "bias" in params and type(self).__getattr__ is plain_getattr:
             weight, bias = params["weight"], params["bias"]
         else:
             weight, bias = self.weight, self.bias

@@ -12,7 +12,7 @@ from flambeau.nn import init
 from flambeau.nn.parameter import Parameter
 from flambeau.nn.utils.rnn import PackedSequence
 
-from .module import Module
+from .module import Module, plain_getattr
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -111,11 +111,10 @@ class RNNBase(Module):
     # load_state_dict(assign=True), functional_call, or a plain tensor that is computed from others.
 
     def _current_weights(self):
-        params = self._parameters
-        try:
-            return [params[name] for name in self._flat_weights_names]
-        except KeyError:
-            return [getattr(self, name, None) for name in self._flat_weights_names]
+        params, names = self._parameters, self._flat_weights_names
+        if type(self).__getattr__ is plain_getattr and all(map(params.__contains__, names)):
+            return [params[name] for name in names]
+        return [getattr(self, name, None) for name in names]
 
     def _init_flat_weights(self) -> None:
         self._flat_weights = self._current_weights()

@@ -15,3 +15,12 @@ __all__ = [
     "replicate",
     "scatter",
 ]
+
+
+def __getattr__(name):
+    if name in ("DistributedDataParallel", "distributed"):
+        import importlib
+
+        module = importlib.import_module(".distributed", __name__)
+        return module if name == "distributed" else getattr(module, name)
+    raise AttributeError(f"module 'torch.nn.parallel' has no attribute '{name}'")

@@ -1,0 +1,3 @@
+"""Backends of `torch.compile` by name."""
+
+from __future__ import annotations

@@ -1,0 +1,11 @@
+"""The compiler's state."""
+
+from __future__ import annotations
+
+from flambeau._absent import declare
+
+declare(
+    globals(),
+    "the compiler",
+    functions="V",
+)

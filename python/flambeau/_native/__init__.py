@@ -1,0 +1,1 @@
+"""Modules below `torch._C`, found by its `__path__`."""

@@ -1,0 +1,7 @@
+"""The profiler under its oldest name."""
+
+from __future__ import annotations
+
+from .profiler import profile
+
+__all__ = ["profile"]

@@ -1,0 +1,12 @@
+"""Files read by the device. Raises: this build has no CUDA devices."""
+
+from __future__ import annotations
+
+from flambeau import _no_device
+
+_FUNCTIONS = "gds_deregister_buffer gds_register_buffer GdsFile"
+globals().update(
+    _no_device.raising(AssertionError, "Torch not compiled with CUDA enabled", _FUNCTIONS, __name__)
+)
+
+__all__ = sorted(_FUNCTIONS.split())

@@ -1,0 +1,12 @@
+"""Kernels compiled from text. Raises: this build has no CUDA devices."""
+
+from __future__ import annotations
+
+from flambeau import _no_device
+
+_FUNCTIONS = "_create_jit_fn _create_multi_output_jit_fn"
+globals().update(
+    _no_device.raising(AssertionError, "Torch not compiled with CUDA enabled", _FUNCTIONS, __name__)
+)
+
+__all__ = sorted(_FUNCTIONS.split())

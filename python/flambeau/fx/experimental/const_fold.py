@@ -1,0 +1,12 @@
+"""Constants of graphs."""
+
+from __future__ import annotations
+
+from flambeau._absent import declare
+
+declare(
+    globals(),
+    "graphs of programs (torch.fx)",
+    classes="FoldedGraphModule",
+    functions="split_const_subgraphs",
+)

@@ -1,0 +1,12 @@
+"""Types of graphs."""
+
+from __future__ import annotations
+
+from flambeau._absent import declare
+
+declare(
+    globals(),
+    "graphs of programs (torch.fx)",
+    classes="Var",
+    functions="unify",
+)

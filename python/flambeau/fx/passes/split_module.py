@@ -1,0 +1,12 @@
+"""Parts of graphs."""
+
+from __future__ import annotations
+
+from flambeau._absent import declare
+
+declare(
+    globals(),
+    "graphs of programs (torch.fx)",
+    classes="Partition",
+    functions="split_module",
+)

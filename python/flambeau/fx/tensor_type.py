@@ -1,0 +1,11 @@
+"""Types of tensors in graphs."""
+
+from __future__ import annotations
+
+from flambeau._absent import declare
+
+declare(
+    globals(),
+    "graphs of programs (torch.fx)",
+    classes="TensorType",
+)

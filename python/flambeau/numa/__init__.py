@@ -1,0 +1,13 @@
+"""Placement of processes on processors with memory of their own."""
+
+from __future__ import annotations
+
+import importlib
+
+_MODULES = {"binding"}
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
