@@ -370,7 +370,7 @@ def __torch_function__(cls, func, types, args=(), kwargs=None):
 
 
 Tensor.__torch_function__ = classmethod(__torch_function__)
-_not_converted = {Tensor._base.__get__, Tensor.grad.__get__}
+_not_converted = {Tensor._base.__get__, Tensor.grad.__get__}  # type: ignore[union-attr]
 
 
 @_method

@@ -9,7 +9,7 @@ from flambeau._factory import tensor
 from .record import BSC, BSR, CSC, CSR, NAMES
 from .rules import empty_coo
 
-_state = {"check": False}
+_state: dict = {"check": False}
 
 
 def _values(values, dtype, device):

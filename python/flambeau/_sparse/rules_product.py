@@ -47,11 +47,13 @@ def _check(name, a, b):
 
 
 def _sparse_times_dense(a, b):
-    return ops._csr_mm(*rows_of(a), b.detach())
+    starts, columns, values = rows_of(a)
+    return ops._csr_mm(starts, columns, values, b.detach())
 
 
 def _sparse_times_sparse(a, b):
-    starts, columns, values = ops._csr_matmul(*rows_of(a), *rows_of(b), b.shape[1])
+    rows: tuple = (*rows_of(a), *rows_of(b), b.shape[1])
+    starts, columns, values = ops._csr_matmul(*rows)
     size = (a.shape[0], b.shape[1])
     if owner(a).layout == COO:
         rows = ops._convert_indices_from_csr_to_coo(starts, columns)

@@ -227,7 +227,7 @@ class BlockMask:
             kv_indices,
             full_kv_num_blocks,
             full_kv_indices,
-            *columns_first,
+            *columns_first,  # type: ignore[misc]
             BLOCK_SIZE=BLOCK_SIZE,
             mask_mod=mask_mod or noop_mask,
         )
