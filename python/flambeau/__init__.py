@@ -119,8 +119,8 @@ newaxis = None
 # loaded on first use
 _LAZY_MODULES = {
     "_VF", "amp", "backends", "cpu", "cuda", "distributions", "fft", "func", "jit", "linalg",
-    "masked", "multiprocessing", "nn", "optim", "overrides", "random", "serialization", "signal",
-    "sparse", "special", "storage", "testing", "types", "utils", "version",
+    "masked", "multiprocessing", "nn", "optim", "overrides", "package", "random", "serialization",
+    "signal", "sparse", "special", "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",

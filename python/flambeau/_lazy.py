@@ -28,3 +28,15 @@ NAMES = {
     }.items()
     for name in names.split()
 }
+# Each also with an underscore, in place.
+_FOREACH = (
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10"
+    " log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc add"
+    " sub mul div clamp_max clamp_min maximum minimum pow addcmul addcdiv lerp"
+)
+NAMES.update(
+    (f"_foreach_{name}{mark}", "_foreach") for name in _FOREACH.split() for mark in ("", "_")
+)
+NAMES.update(
+    (f"_foreach_{name}", "_foreach") for name in "clone copy_ max mm norm powsum zero_".split()
+)

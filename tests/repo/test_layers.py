@@ -97,9 +97,11 @@ PYTHON_LAYERS = {
     "nn": BASE | {"autograd", "functional", "methods", "utils"},
     "func": BASE | {"autograd", "nn", "transforms", "utils"},
     "optim": BASE | {"autograd", "utils"},
-    "utils": BASE | {"autograd", "root"},
+    "multiprocessing": BASE,
+    "utils": BASE | {"autograd", "multiprocessing", "root"},
     "amp": BASE | {"autograd", "root"},
     "serialization": BASE | {"autograd", "root"},
+    "package": BASE | {"autograd", "facade", "root", "serialization"},
     "testing": BASE | {"autograd", "root"},
     # methods of Tensor that reach up, at call time
     "methods": BASE | {"autograd", "facade"},

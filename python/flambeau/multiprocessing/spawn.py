@@ -122,7 +122,7 @@ class ProcessContext:
         if failed is None:
             return not self.sentinels
         self._end_others(grace_period)
-        self._fail(failed)
+        raise self._error(failed)
 
     def _wait(self, seconds):
         deadline = time.monotonic() + seconds
@@ -141,7 +141,7 @@ class ProcessContext:
                 process.kill()
             process.join()
 
-    def _fail(self, index):
+    def _error(self, index):
         process = self.processes[index]
         errors = self.error_files[index]
         try:
@@ -150,26 +150,24 @@ class ProcessContext:
             text = None
         if text is not None:
             message = f"\n\n-- Process {index} terminated with the following error:\n{text}"
-            raise ProcessRaisedException(message, index, process.pid)
+            return ProcessRaisedException(message, index, process.pid)
         code = process.exitcode
         if code >= 0:
             message = f"process {index} terminated with exit code {code}"
-            raise ProcessExitedException(message, index, process.pid, code)
+            return ProcessExitedException(message, index, process.pid, code)
         try:
             name = signal.Signals(-code).name
         except ValueError:
             name = f"<Unknown signal {-code}>"
         message = f"process {index} terminated with signal {name}"
-        raise ProcessExitedException(message, index, process.pid, code, name)
+        return ProcessExitedException(message, index, process.pid, code, name)
 
 
 class SpawnContext(ProcessContext):
     """The old name of `ProcessContext`."""
 
     def __init__(self, processes, error_files):
-        warnings.warn(
-            "SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2
-        )
+        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
         super().__init__(processes, error_files)
 
 

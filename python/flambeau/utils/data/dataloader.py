@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from . import _utils
 from ._utils.position import Position, check_state
+from .datapipe import IterDataPipe
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
@@ -145,6 +146,7 @@ class DataLoader:
         self.__initialized = True
         self._IterableDataset_len_called = None
         self._iterator = None
+        self._spare_memory: list = []
         self._position = None
         self._resume = None
         self.check_worker_number_rationality()
@@ -362,6 +364,8 @@ class _BaseDataLoaderIter:
         self._position = position
         position.follow(self)
         with position.replayed(resume):
+            if isinstance(self._dataset, IterDataPipe):
+                draw_seed(loader.generator)  # PyTorch's pipes share this one
             self._sampler_iter = iter(self._index_sampler)
             # Drawn also without workers, as it moves the random stream that programs rely on; not
             # where kept workers keep their seed.
@@ -454,7 +458,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """A pass by worker processes."""
 
-    _pool = None
+    _pool: Any = None
 
     def __init__(self, loader):
         super().__init__(loader)
