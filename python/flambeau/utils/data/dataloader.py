@@ -394,8 +394,7 @@ class _BaseDataLoaderIter:
             warnings.warn(
                 f"Length of IterableDataset {self._dataset} was reported to be {expected} (when "
                 f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched."
-                + (self._num_workers > 0)
-                * _LENGTH_HINT,
+                + (self._num_workers > 0) * _LENGTH_HINT,
                 stacklevel=2,
             )
         return data

@@ -101,9 +101,7 @@ class Channel:
         while True:
             try:
                 data, attached, _, _ = self.socket.recvmsg(
-                    _RECEIVED_AT_ONCE,
-                    _ANCILLARY,
-                    _CLOSE_ON_EXEC if wait else _NO_WAIT | _CLOSE_ON_EXEC,
+                    _RECEIVED_AT_ONCE, _ANCILLARY, _CLOSE_ON_EXEC if wait else _NO_WAIT | _CLOSE_ON_EXEC
                 )
             except BlockingIOError:
                 return []
