@@ -172,3 +172,17 @@ def test_large_product_is_the_dense_one():
         want = (t.to_dense().double() @ x.double()).float()
         for form in (t, t.coalesce(), t.coalesce().to_sparse_csr(), t.coalesce().to_sparse_csc()):
             assert flambeau.allclose(form @ x, want, atol=1e-4)
+
+
+def test_subclasses_see_the_layout():
+    seen = []
+
+    class Watching(flambeau.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    t = flambeau.ones(2).as_subclass(Watching)
+    assert t.layout is flambeau.strided
+    assert seen

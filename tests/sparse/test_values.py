@@ -103,3 +103,12 @@ def test_error(case):
     kind = __builtins__[case["error"]] if isinstance(__builtins__, dict) else None
     with pytest.raises(kind or getattr(__builtins__, case["error"])):
         evaluate(case["expr"])
+
+
+def test_nothing_dense_is_added_in_place():
+    scope = {"torch": flambeau}
+    exec(STORED["setup"], scope)
+    for name in "SCRK":
+        for method in ("add_", "sub_"):
+            with pytest.raises(RuntimeError, match="is not supported"):
+                getattr(scope[name].clone(), method)(scope["M"])

@@ -122,6 +122,8 @@ def add_(a, b, alpha=1):
         _same_sizes("add", a, b)
         _castable("add_", _promoted(a, b), a)
         return _add_to_dense(a.detach(), b, alpha)
+    if not is_sparse(b):
+        raise RuntimeError("add_(sparse, dense) is not supported: the sum would be dense")
     out = add(a, b, alpha)
     _castable("add_", out.dtype, a)
     return change(a, owner(out.to(a.dtype)))
