@@ -91,7 +91,7 @@ _COUNTS = [
     ("_dimI", "``sparse_dim`` of a COO tensor.", 1),
     ("_dimV", "``dense_dim`` of a COO tensor.", 1),
 ]
-for _name, _doc, _shown in _COUNTS:
+for _name, _doc, _count in _COUNTS:
     op(
         f"{_name}(Tensor self) -> int",
         kernel=boxed,
@@ -99,7 +99,7 @@ for _name, _doc, _shown in _COUNTS:
         doc=_doc,
         example=f"""
             >>> flambeau.tensor([[0.0, 2.0], [3.0, 4.0]]).to_sparse(1).{_name}()
-            {_shown}
+            {_count}
         """,
     )
 op(

@@ -52,8 +52,8 @@ def _sparse_times_dense(a, b):
 
 
 def _sparse_times_sparse(a, b):
-    rows: tuple = (*rows_of(a), *rows_of(b), b.shape[1])
-    starts, columns, values = ops._csr_matmul(*rows)
+    parts: tuple = (*rows_of(a), *rows_of(b), b.shape[1])
+    starts, columns, values = ops._csr_matmul(*parts)
     size = (a.shape[0], b.shape[1])
     if owner(a).layout == COO:
         rows = ops._convert_indices_from_csr_to_coo(starts, columns)

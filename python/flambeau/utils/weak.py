@@ -60,7 +60,7 @@ class WeakIdKeyDictionary(MutableMapping):
     """
 
     def __init__(self, dict=None, ref_type=WeakIdRef):
-        self.data: dict = {}
+        self.data: Any = {}
         self.ref_type = ref_type
         self_ref = weakref.ref(self)
 
