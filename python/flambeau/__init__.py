@@ -185,6 +185,9 @@ def __getattr__(name):
         value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
         globals()[name] = value
         return value
+    if name.startswith("_foreach_") and (value := _lazy.foreach(name)) is not None:
+        globals()[name] = value
+        return value
     if name == "torch":  # `torch.torch`, by which some packages reach names
         return _sys.modules[__package__]
     raise AttributeError(f"module 'torch' has no attribute '{name}' (flambeau {__version__})")

@@ -28,3 +28,10 @@ NAMES = {
     }.items()
     for name in names.split()
 }
+
+
+def foreach(name):
+    """`_foreach_add` and its like, which are made on first use."""
+    from . import _foreach
+
+    return _foreach.FUNCTIONS.get(name)
