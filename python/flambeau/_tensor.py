@@ -166,8 +166,9 @@ def __dlpack_device__(self):
 def type(self, dtype=None, non_blocking=False, **kwargs):
     """The tensor's type name, or the tensor converted to another dtype."""
     if dtype is None:
-        return "torch." + _LEGACY_NAMES[self.dtype]
+        return f"torch.{'sparse.' if self.is_sparse else ''}{_LEGACY_NAMES[self.dtype]}"
     if isinstance(dtype, str):
+        dtype = dtype.replace("torch.sparse.", "torch.") if self.is_sparse else dtype
         names = {"torch." + v: k for k, v in _LEGACY_NAMES.items()}
         if dtype not in names:
             raise ValueError(f"invalid type: '{dtype}'")
@@ -304,6 +305,12 @@ def dim_order(self):
 @_method
 def get_device(self):
     return -1
+
+
+@_method
+def to_sparse_coo(self):
+    """The tensor in the layout sparse_coo; `to_sparse` is the shorter name."""
+    return self.to_sparse()
 
 
 @_method

@@ -268,7 +268,7 @@ op(
     doc="Product of two sparse matrices, a sparse one.",
 )
 op(
-    "_sparse_sum.dim(Tensor self, int[1] dim) -> Tensor",
+    "_sparse_sum.dim(Tensor self, int[] dim) -> Tensor",
     kernel=boxed,
     grad={"self": "_sparse_sum_backward(grad, self, dim)"},
     forms="function",

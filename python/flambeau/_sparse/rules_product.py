@@ -74,6 +74,19 @@ def mm(a, b):
     return product(a, b)
 
 
+@rule("linear")
+def linear(x, weight, bias=None):
+    if x.dim() != 2:
+        raise NotImplementedError(
+            f"Could not run 'aten::linear' with arguments from the '{shown_layout(x)}CPU' backend: "
+            f"it has a rule for matrices, not for input with {x.dim()} dimensions"
+        )
+    out = product(
+        x, transpose(weight, 0, 1) if is_sparse(weight) else weight.detach().t(), "linear"
+    )
+    return out if bias is None else out + bias.detach()
+
+
 @rule("_sparse_sparse_matmul")
 def sparse_matmul(a, b):
     return product(a, b, "sparse.mm")
@@ -148,7 +161,7 @@ def hspmm(a, b):
     out = _sparse_times_dense(a, b)
     rows = owner(coalesced(a)).indices[0].unique()
     size = (a.shape[0], b.shape[1])
-    return coo(rows.unsqueeze(0), out.index_select(0, rows), size, True)
+    return coo(rows.unsqueeze(0), out.index_select(0, rows), size)
 
 
 @rule("sspaddmm")

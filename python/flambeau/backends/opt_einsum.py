@@ -1,16 +1,20 @@
-"""The package opt_einsum, which einsum here does without: it finds orders of contraction itself."""
+"""The package opt_einsum, which would order the products of `einsum`; not used."""
 
 from __future__ import annotations
+
+from ._flags import setters
 
 enabled = False
 strategy = None
 
+set_flags, _ = setters(globals(), _enabled="enabled", _strategy="strategy")
+_, flags = setters(globals(), enabled="enabled", strategy="strategy")
 
-def is_available():
-    """Whether einsum asks the package for a path: never."""
+
+def is_available() -> bool:
+    """Whether `einsum` asks opt_einsum: never."""
     return False
 
 
 def get_opt_einsum():
-    """The package, or None."""
-    return
+    """None: the package is not used."""

@@ -193,7 +193,10 @@ result["train_virtual"], _ = train(Convolutional, images, virtual=5, **plain)
 result["train_scheduled"], _ = train(
     Convolutional,
     images,
-    schedules=(lambda o: ExponentialNoise(o, gamma=0.8), lambda o: ExponentialGradClip(o, gamma=0.9)),
+    schedules=(
+        lambda o: ExponentialNoise(o, gamma=0.8),
+        lambda o: ExponentialGradClip(o, gamma=0.9),
+    ),
     **plain,
 )
 
@@ -201,7 +204,7 @@ result["train_scheduled"], _ = train(
 model, optimizer, engine = kept
 path = os.path.join(tempfile.mkdtemp(), "private.pt")
 engine.save_checkpoint(path=path, module=model, optimizer=optimizer)
-fresh = PrivacyEngine()
+fresh = PrivacyEngine(accountant="rdp")
 net = Convolutional()
 again, optimizer2, _ = fresh.make_private(
     module=net,

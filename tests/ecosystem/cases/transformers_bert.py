@@ -131,7 +131,9 @@ plain.gradient_checkpointing_enable()
 plain(tokens, labels=labels).loss.backward()
 result["checkpointing"] = [wanted, norm([p.grad for p in plain.parameters()])]
 
-dropping = fill(BertForSequenceClassification(BertConfig(**{**config.to_dict(), "hidden_dropout_prob": 0.2})))
+dropping = fill(
+    BertForSequenceClassification(BertConfig(**{**config.to_dict(), "hidden_dropout_prob": 0.2}))
+)
 torch.manual_seed(3)
 result["dropout"] = [dropping.train()(tokens, labels=labels).loss.item() for _ in range(3)]
 print(json.dumps(result))
