@@ -110,8 +110,9 @@ chalf = complex32
 cfloat = complex64
 cdouble = complex128
 
-dsmm = hsmm = spmm = _C.ops.mm
-saddmm = _C.ops.addmm
+dsmm = spmm = _C.ops.mm
+hsmm = _C.ops.hspmm
+saddmm = _C.ops.sspaddmm
 
 inf = _builtins.float("inf")
 nan = _builtins.float("nan")

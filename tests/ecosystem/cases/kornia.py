@@ -119,7 +119,7 @@ for name, function in {
     "sharpness": lambda x: K.enhance.sharpness(x, 1.5),
     "clahe": lambda x: K.enhance.equalize_clahe(x, 2.0, (2, 2)),
     "invert": K.enhance.invert,
-    "zca": lambda x: K.enhance.zca_whiten(x.reshape(2, -1)[:, :20]),
+    "zca": lambda x: K.enhance.zca_whiten(x.reshape(-1, 6)),
 }.items():
     torch.manual_seed(1)
     checked("enhance_" + name, function, image.double() if name == "zca" else image)
