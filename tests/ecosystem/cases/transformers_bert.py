@@ -116,7 +116,7 @@ result["masked"] = {
 masked.resize_token_embeddings(103, mean_resizing=False)
 result["resized"] = list(masked(tokens).logits.shape)
 
-answers = fill(BertForQuestionAnswering(config))
+answers = fill(BertForQuestionAnswering(BertConfig(**{**config.to_dict(), "num_labels": 2})))
 out = answers(tokens, start_positions=torch.tensor([1, 2, 3, 4]), end_positions=labels + 5)
 result["answers"] = [out.loss.item(), *out.start_logits[0, :4].tolist()]
 tags = fill(BertForTokenClassification(config))
