@@ -60,8 +60,13 @@ parts, delta = integrated.attribute(
 )
 note("integrated", parts)
 result["delta"] = delta.abs().max().item() < 0.05
-note("integrated_batched", integrated.attribute(images, target=1, n_steps=20, internal_batch_size=4))
-note("integrated_rule", integrated.attribute(images, target=1, n_steps=12, method="riemann_trapezoid"))
+note(
+    "integrated_batched", integrated.attribute(images, target=1, n_steps=20, internal_batch_size=4)
+)
+note(
+    "integrated_rule",
+    integrated.attribute(images, target=1, n_steps=12, method="riemann_trapezoid"),
+)
 note("saliency", attr.Saliency(model).attribute(images, target=targets))
 note("signed", attr.Saliency(model).attribute(images, target=targets, abs=False))
 note("input_x_gradient", attr.InputXGradient(model).attribute(images, target=targets))
@@ -99,7 +104,9 @@ note(
 note("ablation", attr.FeatureAblation(model).attribute(images, target=targets, feature_mask=mask))
 note(
     "ablation_batched",
-    attr.FeatureAblation(model).attribute(images, target=0, feature_mask=mask, perturbations_per_eval=5),
+    attr.FeatureAblation(model).attribute(
+        images, target=0, feature_mask=mask, perturbations_per_eval=5
+    ),
 )
 torch.manual_seed(2)
 note(
@@ -125,7 +132,9 @@ for name, method in (("lime", attr.Lime), ("kernel_shap", attr.KernelShap)):
 # Layers and neurons.
 note("activation", attr.LayerActivation(model, model.conv2).attribute(images))
 note("grad_cam", attr.LayerGradCam(model, model.conv2).attribute(images, target=targets))
-cam = attr.LayerGradCam(model, model.conv1).attribute(images, target=targets, relu_attributions=True)
+cam = attr.LayerGradCam(model, model.conv1).attribute(
+    images, target=targets, relu_attributions=True
+)
 note("upsampled", attr.LayerAttribution.interpolate(cam, (16, 16), "bilinear"))
 note(
     "layer_x_activation",
@@ -187,7 +196,9 @@ scale = torch.tensor([1.0, 0.5, 2.0])
 layer = attr.LayerIntegratedGradients(words_model, words_model.embedding)
 note(
     "words",
-    layer.attribute(words, torch.zeros_like(words), target=1, n_steps=10, additional_forward_args=scale),
+    layer.attribute(
+        words, torch.zeros_like(words), target=1, n_steps=10, additional_forward_args=scale
+    ),
 )
 wrapped = attr.configure_interpretable_embedding_layer(words_model, "embedding")
 embedded = wrapped.indices_to_embeddings(words)
@@ -196,6 +207,7 @@ note(
     attr.IntegratedGradients(words_model).attribute((embedded, scale), target=1, n_steps=10),
 )
 attr.remove_interpretable_embedding_layer(words_model, wrapped)
+
 
 # How good the attributions are; adversarial inputs.
 def disturb(inputs):
@@ -206,8 +218,12 @@ def disturb(inputs):
 torch.manual_seed(4)
 saliency = attr.Saliency(model)
 note("infidelity", infidelity(model, disturb, images, parts, target=targets, n_perturb_samples=3))
-note("sensitivity", sensitivity_max(saliency.attribute, images, target=targets, n_perturb_samples=3))
-note("fgsm", FGSM(model, lower_bound=0, upper_bound=1).perturb(images, epsilon=0.05, target=targets))
+note(
+    "sensitivity", sensitivity_max(saliency.attribute, images, target=targets, n_perturb_samples=3)
+)
+note(
+    "fgsm", FGSM(model, lower_bound=0, upper_bound=1).perturb(images, epsilon=0.05, target=targets)
+)
 attack = PGD(model, nn.CrossEntropyLoss(reduction="none"), lower_bound=0, upper_bound=1)
 note("pgd", attack.perturb(images, radius=0.1, step_size=0.05, step_num=3, target=targets))
 

@@ -27,7 +27,11 @@ row = repeat(images[0, 0, 0], "w -> h (w k)", h=2, k=3)
 result["repeat"] = [list(row.shape), row[1].tolist()]
 loss = (patches * patches).sum() + reduce(images, "b c h w -> c", "max").prod() + row.sum()
 (gradient,) = torch.autograd.grad(loss, images)
-result["gradient"] = [gradient.sum().item(), gradient.abs().max().item(), gradient[0, 0, 0].tolist()]
+result["gradient"] = [
+    gradient.sum().item(),
+    gradient.abs().max().item(),
+    gradient[0, 0, 0].tolist(),
+]
 
 query, key = torch.randn(2, 5, 4, 8), torch.randn(2, 7, 4, 8)
 scores = einsum(query, key, "batch q head channel, batch k head channel -> batch head q k")
@@ -41,6 +45,7 @@ result["numpy"] = float(asnumpy(images).sum())
 half = rearrange(images.detach().to(torch.bfloat16), "b c h w -> b h w c")
 result["bfloat16"] = [str(half.dtype), half[0, 0].float().flatten().tolist()]
 
+
 # Layers: a network of patches, mixing and attention, trained.
 class Mixer(nn.Module):
     """Tokens mixed with EinMix, then pooled."""
@@ -50,9 +55,7 @@ class Mixer(nn.Module):
         self.embed = nn.Sequential(
             Rearrange("b c (h p) (w q) -> b (h w) (p q c)", p=2, q=2), nn.Linear(12, 16)
         )
-        self.tokens = EinMix(
-            "b t c -> b t2 c", weight_shape="t t2", bias_shape="t2", t=8, t2=8
-        )
+        self.tokens = EinMix("b t c -> b t2 c", weight_shape="t t2", bias_shape="t2", t=8, t2=8)
         self.heads = EinMix(
             "b t (head c) -> b t (head d)",
             weight_shape="head c d",

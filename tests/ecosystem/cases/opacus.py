@@ -193,7 +193,10 @@ result["train_virtual"], _ = train(Convolutional, images, virtual=5, **plain)
 result["train_scheduled"], _ = train(
     Convolutional,
     images,
-    schedules=(lambda o: ExponentialNoise(o, gamma=0.8), lambda o: ExponentialGradClip(o, gamma=0.9)),
+    schedules=(
+        lambda o: ExponentialNoise(o, gamma=0.8),
+        lambda o: ExponentialGradClip(o, gamma=0.9),
+    ),
     **plain,
 )
 

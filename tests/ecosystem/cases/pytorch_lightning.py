@@ -164,7 +164,9 @@ result["norms"] = notes.norms[:6]
 result["best"] = [float(best.best_model_score), os.path.basename(best.best_model_path)]
 result["kept"] = sorted(os.listdir(best.dirpath))
 result["validate"] = numbers(trainer.validate(model, data, verbose=False)[0])
-result["test"] = numbers(trainer.test(model, data, ckpt_path="best", verbose=False, weights_only=False)[0])
+result["test"] = numbers(
+    trainer.test(model, data, ckpt_path="best", verbose=False, weights_only=False)[0]
+)
 predictions = torch.cat(trainer.predict(model, data))
 result["predict"] = [list(predictions.shape), predictions[:3].flatten().tolist()]
 with open(os.path.join(trainer.logger.log_dir, "metrics.csv")) as file:
@@ -186,7 +188,12 @@ result["checkpoint"] = {
 loaded = Model.load_from_checkpoint(best.best_model_path, lr=0.1, weights_only=False)
 result["loaded"] = [loaded.hparams.lr, loaded.hparams.width, loaded.net[0].weight.sum().item()]
 summary = summarize(model, max_depth=2)
-result["summary"] = [summary.total_parameters, summary.layer_names, summary.in_sizes, summary.param_nums]
+result["summary"] = [
+    summary.total_parameters,
+    summary.layer_names,
+    summary.in_sizes,
+    summary.param_nums,
+]
 
 # Three epochs, then two more from the file: the same as five at once.
 weights = []
@@ -218,7 +225,11 @@ for name, settings in {
     "clip_value": {"gradient_clip_val": 0.01, "gradient_clip_algorithm": "value", "max_epochs": 1},
     "fast": {"fast_dev_run": 2},
     "often": {"val_check_interval": 2, "max_epochs": 1},
-    "anomaly": {"detect_anomaly": True, "max_steps": 2, "callbacks": [Timer(duration={"hours": 1})]},
+    "anomaly": {
+        "detect_anomaly": True,
+        "max_steps": 2,
+        "callbacks": [Timer(duration={"hours": 1})],
+    },
 }.items():
     pl.seed_everything(13)
     model = Model()

@@ -153,7 +153,11 @@ callback = LambdaCallback(
     on_train_batch_end=lambda trainer, module, out, batch, index: called.append(out["size"])
 )
 trainer = pl.Trainer(
-    max_epochs=4, logger=CSVLogger(folder), callbacks=[Thaw(), callback], log_every_n_steps=1, **quiet
+    max_epochs=4,
+    logger=CSVLogger(folder),
+    callbacks=[Thaw(), callback],
+    log_every_n_steps=1,
+    **quiet,
 )
 trainer.fit(
     model,

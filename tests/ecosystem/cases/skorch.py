@@ -152,7 +152,9 @@ class Norms(Callback):
         self.norms = []
 
     def on_grad_computed(self, net, named_parameters, **kwargs):
-        self.norms.append(sum(float(p.grad.norm()) for _, p in named_parameters if p.grad is not None))
+        self.norms.append(
+            sum(float(p.grad.norm()) for _, p in named_parameters if p.grad is not None)
+        )
 
 
 torch.manual_seed(2)

@@ -61,7 +61,11 @@ for name, size, options in (
     ("efficientnet_b0", 64, {"drop_rate": 0.2}),
     ("convnext_atto", 64, {}),
     ("mobilenetv3_small_050", 64, {}),
-    ("swin_tiny_patch4_window7_224", 56, {"img_size": 56, "window_size": 7, "depths": (1, 1, 1, 1)}),
+    (
+        "swin_tiny_patch4_window7_224",
+        56,
+        {"img_size": 56, "window_size": 7, "depths": (1, 1, 1, 1)},
+    ),
     ("mixer_s32_224", 64, {"img_size": 64, "num_blocks": 2}),
     ("regnety_002", 64, {}),
     ("densenet121", 64, {"growth_rate": 8, "block_config": (2, 2, 2, 2)}),

@@ -45,18 +45,26 @@ for name, extra in solvers.items():
     result[name] = path[1:].flatten().tolist()
 
 # Single precision, decreasing times, several states, gradients with respect to the times.
-result["backwards"] = odeint(
-    lambda t, y: -spiral(t, y), start, times.flip(0), rtol=1e-5, atol=1e-6
-).flatten().tolist()
+result["backwards"] = (
+    odeint(lambda t, y: -spiral(t, y), start, times.flip(0), rtol=1e-5, atol=1e-6)
+    .flatten()
+    .tolist()
+)
 states = odeint(
-    lambda t, y: (y[1], -y[0] * (1 + t)), (torch.ones(3), torch.zeros(3)), times, rtol=1e-5, atol=1e-6
+    lambda t, y: (y[1], -y[0] * (1 + t)),
+    (torch.ones(3), torch.zeros(3)),
+    times,
+    rtol=1e-5,
+    atol=1e-6,
 )
 result["tuple"] = [part[-1].tolist() for part in states]
 moment = torch.tensor([0.0, 1.5], requires_grad=True)
 initial = start.clone().requires_grad_()
 odeint(spiral, initial, moment, rtol=1e-5, atol=1e-6)[-1].sum().backward()
 result["gradients"] = [moment.grad.tolist(), initial.grad.tolist()]
-rotation = odeint(lambda t, y: 1j * y, torch.tensor([1.0 + 0j]), torch.tensor([0.0, 1.0]), rtol=1e-5, atol=1e-6)
+rotation = odeint(
+    lambda t, y: 1j * y, torch.tensor([1.0 + 0j]), torch.tensor([0.0, 1.0]), rtol=1e-5, atol=1e-6
+)
 result["complex"] = [rotation[-1].real.item(), rotation[-1].imag.item()]
 
 

@@ -119,7 +119,9 @@ for name, metric in {
 rows = [(torch.rand(8, 5), torch.rand(8, 5)) for _ in range(2)]
 result["cosine"] = follow(r.CosineSimilarity(reduction="mean"), rows)
 result["pearson_outputs"] = follow(r.PearsonCorrCoef(num_outputs=5), rows)
-result["divergence"] = follow(r.KLDivergence(), [tuple(x / x.sum(1, True) for x in row) for row in rows])
+result["divergence"] = follow(
+    r.KLDivergence(), [tuple(x / x.sum(1, True) for x in row) for row in rows]
+)
 result["wrapped_outputs"] = follow(MultioutputWrapper(r.R2Score(), 5), rows)
 
 values = [(torch.tensor(v),) for v in (1.0, [2.0, float("nan")], 5.5)]

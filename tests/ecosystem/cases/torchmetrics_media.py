@@ -32,7 +32,9 @@ def value(metric, *batches):
 
 def smooth(shape):
     """Images with structure."""
-    return torch.nn.functional.interpolate(torch.rand(*shape[:2], 6, 6), shape[2:], mode="bicubic").clamp(0, 1)
+    return torch.nn.functional.interpolate(
+        torch.rand(*shape[:2], 6, 6), shape[2:], mode="bicubic"
+    ).clamp(0, 1)
 
 
 target = smooth((2, 3, 48, 48))
@@ -78,9 +80,7 @@ for name, metric in {
     "sa_sdr": audio.SourceAggregatedSignalDistortionRatio(),
 }.items():
     result[name] = value(metric, (heard, clean))
-permuted = audio.PermutationInvariantTraining(
-    scale_invariant_signal_noise_ratio, eval_func="max"
-)
+permuted = audio.PermutationInvariantTraining(scale_invariant_signal_noise_ratio, eval_func="max")
 result["pit"] = value(permuted, (heard.flip(1), clean))
 
 said = ["the cat sat on the mat", "a quick brown fox jumped"]
