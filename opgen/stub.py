@@ -114,6 +114,11 @@ uint16: dtype
 uint32: dtype
 uint64: dtype
 strided: layout
+sparse_coo: layout
+sparse_csr: layout
+sparse_csc: layout
+sparse_bsr: layout
+sparse_bsc: layout
 contiguous_format: memory_format
 preserve_format: memory_format
 channels_last: memory_format
@@ -141,6 +146,8 @@ class Tensor:
     shape: Any
     ndim: _int
     requires_grad: _bool
+    is_sparse: _bool
+    is_sparse_csr: _bool
     is_leaf: _bool
     grad: Tensor | None
     data: Tensor

@@ -234,7 +234,7 @@ PyGetSetDef tensor_getset[] = {
     GET("is_sparse", is_sparse(t) && sparse_layout(t) == SparseLayout::Coo),
     GET("is_sparse_csr", is_sparse(t) && sparse_layout(t) == SparseLayout::Csr),
     {"layout", get<[](const Tensor& t) -> PyObject* { return wrap_layout(t); }>, nullptr, nullptr,
-     nullptr},
+     const_cast<char*>("layout")},
     GET("is_quantized", false),
     GET("is_mkldnn", false),
     GET("is_mps", false),

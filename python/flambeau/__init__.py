@@ -110,6 +110,9 @@ chalf = complex32
 cfloat = complex64
 cdouble = complex128
 
+dsmm = hsmm = spmm = _C.ops.mm
+saddmm = _C.ops.addmm
+
 inf = _builtins.float("inf")
 nan = _builtins.float("nan")
 pi = 3.141592653589793

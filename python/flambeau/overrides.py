@@ -190,7 +190,7 @@ def get_default_nowrap_functions():
     >>> Tensor.grad.__get__ in overrides.get_default_nowrap_functions()
     True
     """
-    return {Tensor._base.__get__, Tensor.grad.__get__}
+    return {Tensor._base.__get__, Tensor.grad.__get__}  # type: ignore[union-attr]
 
 
 _CALLABLE = (BuiltinFunctionType, MethodDescriptorType, _overridable)
@@ -289,7 +289,7 @@ def _signature(function, name):
         return inspect.signature(function.__wrapped__)
     anything = inspect.signature(lambda *args, **kwargs: -1)
     parameters = []
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: inspect._ParameterKind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     text, arrow, _ = (function.__doc__ or "").partition("\n")[0].partition(" -> ")
     if not arrow:
         return anything

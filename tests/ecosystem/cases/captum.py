@@ -217,7 +217,8 @@ def disturb(inputs):
 
 torch.manual_seed(4)
 saliency = attr.Saliency(model)
-note("infidelity", infidelity(model, disturb, images, parts, target=targets, n_perturb_samples=3))
+lost = infidelity(model, disturb, images, parts, target=targets, n_perturb_samples=3)
+note("infidelity", lost)
 note(
     "sensitivity", sensitivity_max(saliency.attribute, images, target=targets, n_perturb_samples=3)
 )

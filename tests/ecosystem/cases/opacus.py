@@ -204,7 +204,7 @@ result["train_scheduled"], _ = train(
 model, optimizer, engine = kept
 path = os.path.join(tempfile.mkdtemp(), "private.pt")
 engine.save_checkpoint(path=path, module=model, optimizer=optimizer)
-fresh = PrivacyEngine()
+fresh = PrivacyEngine(accountant="rdp")
 net = Convolutional()
 again, optimizer2, _ = fresh.make_private(
     module=net,

@@ -21,7 +21,6 @@ from pytorch_lightning.callbacks import (  # noqa: E402
     GradientAccumulationScheduler,
     LearningRateMonitor,
     ModelCheckpoint,
-    ModelSummary,
     StochasticWeightAveraging,
     Timer,
 )

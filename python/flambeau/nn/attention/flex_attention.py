@@ -227,7 +227,7 @@ class BlockMask:
             kv_indices,
             full_kv_num_blocks,
             full_kv_indices,
-            *columns_first,
+            *columns_first,  # type: ignore[misc]
             BLOCK_SIZE=BLOCK_SIZE,
             mask_mod=mask_mod or noop_mask,
         )
@@ -284,7 +284,7 @@ class BlockMask:
             None if (part := getattr(self, name)) is None else part[index] for name in _INDICES
         ]
         return BlockMask.from_kv_blocks(
-            *parts,
+            *parts,  # type: ignore[misc]
             BLOCK_SIZE=self.BLOCK_SIZE,
             mask_mod=None,
             seq_lengths=self.seq_lengths,
@@ -324,7 +324,7 @@ def create_block_mask(
     full = counts == rows * columns
     some = (counts > 0) & ~full if separate_full_blocks else counts > 0
     return BlockMask.from_kv_blocks(
-        *_ordered(some),
+        *_ordered(some),  # type: ignore[misc]
         *(_ordered(full) if separate_full_blocks else (None, None)),
         BLOCK_SIZE=(rows, columns),
         mask_mod=mask_mod,
