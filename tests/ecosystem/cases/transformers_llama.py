@@ -62,7 +62,7 @@ models = {
     ),
     "mixtral": (
         MixtralForCausalLM,
-        MixtralConfig(**shared, num_local_experts=4, output_router_logits=True),
+        MixtralConfig(**shared, num_local_experts=4),
     ),
 }
 result = {}
