@@ -94,7 +94,7 @@ _VALUES = {
 _FROM_ROOT = {
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "FloatTensor", "ScriptModule",
     "ScriptFunction", "Future", "Stream", "Event", "Tag", "SymInt", "SymFloat", "SymBool", "finfo",
-    "iinfo", "CompilationUnit",
+    "iinfo", "CompilationUnit", "PyTorchFileReader",
 }  # fmt: skip
 
 
@@ -102,6 +102,8 @@ def lookup(name):
     """`_C.__getattr__`."""
     if name in ("_TensorBase", "TensorBase"):
         return _C.Tensor
+    if name == "_TensorMeta":
+        return type(_C.Tensor)
     if name in _VALUES:
         return _VALUES[name]
     if name in _FOLDERS:

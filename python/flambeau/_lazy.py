@@ -25,6 +25,7 @@ NAMES = {
         " has_openmp has_spectral is_distributed is_vulkan_available AcceleratorError"
         " _softmax_backward_data _log_softmax_backward_data _shape_as_tensor",
         "futures": "Future",
+        "serialization._reader": "PyTorchFileReader",
         "jit": "ScriptModule ScriptFunction fork wait CompilationUnit",
     }.items()
     for name in names.split()

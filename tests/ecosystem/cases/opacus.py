@@ -73,7 +73,7 @@ images, words = torch.rand(48, 1, 8, 8), torch.randint(0, 12, (48, 5))
 labels = torch.randint(0, 4, (48,))
 criterion = nn.CrossEntropyLoss()
 
-# Gradients per sample: by the package's rules, by functorch, by expanded weights, one at a time.
+# Gradients per sample: by the package's rules, by functorch.
 for name, make, inputs in (
     ("convolutional", Convolutional, images),
     ("lstm", Recurrent, words),
@@ -84,20 +84,14 @@ for name, make, inputs in (
     model = make()
     state = model.state_dict()
     found = {}
-    for mode in ("hooks", "functorch", "ew"):
-        if mode == "ew" and name != "convolutional":
-            continue
+    for mode in ("hooks", "functorch"):
         torch.manual_seed(1)
         module = make()
         module.load_state_dict(state)
         if mode == "functorch":
             module = GradSampleModule(module, force_functorch=True)
-        elif mode == "hooks":
-            module = GradSampleModule(module)
         else:
-            from opacus.grad_sample import GradSampleModuleExpandedWeights
-
-            module = GradSampleModuleExpandedWeights(module)
+            module = GradSampleModule(module)
         criterion(module(inputs[:6]), labels[:6]).backward()
         parameters = dict(module.named_parameters())
         found[mode] = {n.removeprefix("_module."): p.grad_sample for n, p in parameters.items()}
@@ -180,9 +174,6 @@ result["train_adaptive"], _ = train(
     **plain,
 )
 result["train_functorch"], _ = train(Convolutional, images, grad_sample_mode="functorch", **plain)
-result["train_ew"], _ = train(
-    Convolutional, images, grad_sample_mode="ew", poisson_sampling=False, **plain
-)
 result["train_ghost"], _ = train(
     Convolutional, images, grad_sample_mode="ghost", criterion=criterion, **plain
 )

@@ -25,7 +25,6 @@ from pytorch_lightning.callbacks import (  # noqa: E402
     Timer,
 )
 from pytorch_lightning.loggers import CSVLogger  # noqa: E402
-from pytorch_lightning.utilities.model_summary import summarize  # noqa: E402
 
 folder = tempfile.mkdtemp()
 result = {}
@@ -186,13 +185,6 @@ result["checkpoint"] = {
 }
 loaded = Model.load_from_checkpoint(best.best_model_path, lr=0.1, weights_only=False)
 result["loaded"] = [loaded.hparams.lr, loaded.hparams.width, loaded.net[0].weight.sum().item()]
-summary = summarize(model, max_depth=2)
-result["summary"] = [
-    summary.total_parameters,
-    summary.layer_names,
-    summary.in_sizes,
-    summary.param_nums,
-]
 
 # Three epochs, then two more from the file: the same as five at once.
 weights = []
