@@ -126,7 +126,7 @@ const Tensor& self_of(PyObject* o) {
 template <auto F>
 PyObject* get(PyObject* o, void* name) {
   return guarded([&]() -> PyObject* {
-    if (asks_override(o)) [[unlikely]]
+    if (name && asks_override(o)) [[unlikely]]
       return must(override_attribute(o, static_cast<const char*>(name), "__get__", nullptr));
     return F(self_of(o));
   });

@@ -224,9 +224,12 @@ def _overridable_functions():
                 functions.setdefault(where, []).append(function)
 
     for module, public, _ in _namespaces():
+        later = getattr(module, "_LAZY_MODULES", ())  # not to be loaded for this
         for name in dir(module):
+            if name.startswith("_") or name in later:
+                continue
             function = getattr(module, name, None)
-            if not name.startswith("_") and isinstance(function, _CALLABLE):
+            if isinstance(function, _CALLABLE):
                 if getattr(function, "__module__", "") != "flambeau._C":
                     add(module, function, f"{public}.{name}")
     attributes = {n: v for t in reversed(Tensor.__mro__[:-1]) for n, v in vars(t).items()}
