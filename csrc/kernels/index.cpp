@@ -167,16 +167,18 @@ Tensor rest_view(const IndexPlan& plan, int64_t offset) {
   return flambeau::alias(plan.source, plan.rest, strides, plan.source.offset() + offset);
 }
 
-// Result with index dimensions first -> their place.
-Tensor place(const IndexPlan& plan, const Tensor& t) {
-  if (plan.first == 0) return t;
-  int64_t k = int64_t(plan.index_shape.size());
-  Dims order;
-  for (int64_t d = 0; d < plan.first; d++) order.push_back(k + d);
-  for (int64_t d = 0; d < k; d++) order.push_back(d);
-  for (int64_t d = k + plan.first; d < t.dim(); d++) order.push_back(d);
-  return permute(t, order);
+// The dimensions of the index stand where the first of them was.
+Dims result_sizes(const IndexPlan& plan) {
+  Dims sizes = plan.index_shape;
+  for (size_t d = 0; d < plan.rest.size(); d++) {
+    if (int64_t(d) < plan.first)
+      sizes.insert(d, plan.rest[d]);
+    else
+      sizes.push_back(plan.rest[d]);
+  }
+  return sizes;
 }
+// A tensor of the result's shape, with the index dimensions first.
 Tensor unplace(const IndexPlan& plan, const Tensor& t) {
   if (plan.first == 0) return t;
   int64_t k = int64_t(plan.index_shape.size());
@@ -191,37 +193,54 @@ Tensor unplace(const IndexPlan& plan, const Tensor& t) {
 
 Tensor index(const Tensor& self, const std::vector<OptTensor>& indices) {
   IndexPlan plan = plan_index(self, indices);
-  Dims sizes = plan.index_shape;
-  for (int64_t s : plan.rest) sizes.push_back(s);
-  Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
-  if (out.numel() && !out.is_meta()) {
-    Tensor offsets = row_offsets(plan);
-    const int64_t* at = offsets.data<int64_t>();
-    int64_t n = offsets.numel(), row = product(plan.rest), w = self.itemsize();
-    Tensor sample = rest_view(plan, 0);
-    char* to = out.bytes();
-    const char* from = plan.source.bytes();
-    LongWork work(out.numel() > (1 << 18));
-    if (sample.is_contiguous()) {
-      visit_width(w, [&](auto tag) {
-        using E = typename decltype(tag)::type;
-        parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(row, 1)),
-                     [&](int64_t begin, int64_t end) {
-                       if (row == 1)
-                         for (int64_t i = begin; i < end; i++)
-                           reinterpret_cast<E*>(to)[i] = reinterpret_cast<const E*>(from)[at[i]];
-                       else
-                         for (int64_t i = begin; i < end; i++)
-                           std::memcpy(to + i * row * w, from + at[i] * w, size_t(row * w));
-                     });
-      });
-    } else {
-      for (int64_t i = 0; i < n; i++)
-        copy_kernel(flambeau::alias(out, plan.rest, contiguous_strides(plan.rest), i * row),
-                    rest_view(plan, at[i]));
-    }
+  // dimensions before those of the indices, these, and dimensions behind them
+  const IntSpan before = IntSpan(plan.rest).first(size_t(plan.first)),
+                behind = IntSpan(plan.rest).subspan(size_t(plan.first));
+  Tensor out = flambeau::empty(result_sizes(plan), self.dtype(), self.device());
+  if (out.numel() == 0 || out.is_meta()) return out;
+  Tensor offsets = row_offsets(plan);
+  const int64_t* at = offsets.data<int64_t>();
+  const IntSpan strides = IntSpan(plan.source.strides()).subspan(plan.indices.size());
+  std::vector<int64_t> outer{0};
+  for (size_t d = 0; d < before.size(); d++) {
+    std::vector<int64_t> next;
+    next.reserve(outer.size() * size_t(before[d]));
+    for (int64_t o : outer)
+      for (int64_t i = 0; i < before[d]; i++) next.push_back(o + i * strides[d]);
+    outer = std::move(next);
   }
-  return place(plan, out);
+  const int64_t n = offsets.numel(), row = product(behind), w = self.itemsize(),
+                rows = n * int64_t(outer.size());
+  const IntSpan row_strides = strides.subspan(before.size());
+  auto source_row = [&](int64_t offset) {
+    return flambeau::alias(plan.source, behind, row_strides, plan.source.offset() + offset);
+  };
+  char* to = out.bytes();
+  const char* from = plan.source.bytes();
+  LongWork work(out.numel() > (1 << 18));
+  if (!source_row(0).is_contiguous()) {
+    for (int64_t j = 0; j < rows; j++)
+      copy_kernel(flambeau::alias(out, behind, contiguous_strides(behind), j * row),
+                  source_row(outer[size_t(j / n)] + at[j % n]));
+    return out;
+  }
+  visit_width(w, [&](auto tag) {
+    using E = typename decltype(tag)::type;
+    parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(row, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t u = begin / n; u * n < end; u++) {
+                     const int64_t base = outer[size_t(u)];
+                     for (int64_t j = std::max(begin, u * n); j < std::min(end, (u + 1) * n); j++) {
+                       const int64_t offset = base + at[j - u * n];
+                       if (row == 1)
+                         reinterpret_cast<E*>(to)[j] = reinterpret_cast<const E*>(from)[offset];
+                       else
+                         std::memcpy(to + j * row * w, from + offset * w, size_t(row * w));
+                     }
+                   }
+                 });
+  });
+  return out;
 }
 
 Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, const Tensor& values,
@@ -234,19 +253,17 @@ Tensor index_put_(const Tensor& self, const std::vector<OptTensor>& indices, con
         self.device(), " and values on meta");
   check_overlap("index_put_", self, self);
   IndexPlan plan = plan_index(self, indices);
-  Dims sizes = plan.index_shape;
-  for (int64_t s : plan.rest) sizes.push_back(s);
-  Tensor shown = place(plan, flambeau::empty(sizes, self.dtype(), Device{DeviceType::Meta}));
+  const Dims sizes = result_sizes(plan);
   bool fits = true;
   try {
-    fits = equal(broadcast_shapes(values.sizes(), shown.sizes()), shown.sizes());
+    fits = equal(broadcast_shapes(values.sizes(), sizes), sizes);
   } catch (const Error&) {
     fits = false;
   }
   check(fits, "shape mismatch: value tensor of shape ", values.sizes(),
-        " cannot be broadcast to indexing result of shape ", shown.sizes());
+        " cannot be broadcast to indexing result of shape ", sizes);
   if (self.is_meta() || product(sizes) == 0) return self;
-  Tensor source = contiguous_of(unplace(plan, expand(values, shown.sizes(), false)));
+  Tensor source = contiguous_of(unplace(plan, expand(values, sizes, false)));
   if (source.storage() == self.storage()) source = clone(source, std::nullopt);
   Tensor offsets = row_offsets(plan);
   const int64_t* at = offsets.data<int64_t>();

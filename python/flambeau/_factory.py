@@ -166,6 +166,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         shared = None
     elif hasattr(obj, "__dlpack__"):
         shared = from_dlpack(obj)
+    elif isinstance(obj, _C.UntypedStorage) and len(obj) == 0:
+        shared = _C._from_sequence([], _C.uint8 if dtype is None else dtype)
     elif _has_buffer(obj):
         shared = frombuffer(obj, dtype=_C.get_default_dtype() if dtype is None else dtype)
     else:

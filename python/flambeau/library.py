@@ -25,8 +25,8 @@ declare(globals(), _PART, functions="get_kernel register_autocast register_torch
 # ---- schemas
 
 _NAMES = {
-    int: "SymInt", float: "float", bool: "bool", str: "str", Tensor: "Tensor", _C.dtype: "ScalarType",
-    _C.device: "Device", complex: "complex",
+    int: "SymInt", float: "float", bool: "bool", str: "str", Tensor: "Tensor",
+    _C.dtype: "ScalarType", _C.device: "Device", complex: "complex",
 }  # fmt: skip
 _NUMBER = {int | float | bool, int | float | complex, int | float | bool | complex}
 
@@ -167,7 +167,8 @@ class _Operator:
             kernel = self.kernels.get(device) or self.kernels.get("")
         if kernel is None:
             raise NotImplementedError(
-                f"Could not run '{self.qualname}' with arguments from the '{device.upper()}' backend."
+                f"Could not run '{self.qualname}' with arguments from the '{device.upper()}' "
+                "backend."
             )
         with _no_grad():
             return kernel(*args, **kwargs)

@@ -7,7 +7,7 @@ import pickle
 import warnings
 
 import numpy as np
-from shared import torch
+from exchange_shared import torch
 
 overrides = __import__(torch.__name__ + ".overrides", fromlist=["*"])
 F = torch.nn.functional

@@ -10,8 +10,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+import exchange_shared
 import overrides_shared
-import shared
 
 DATA = pathlib.Path(__file__).parent / "data"
 EXCHANGE = json.loads((DATA / "exchange.json").read_text())
@@ -21,7 +21,7 @@ OVERRIDES = json.loads((DATA / "overrides.json").read_text())
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("first", range(0, len(EXCHANGE), 50))
 def test_exchange(first):
-    found = [[row[0], *shared.outcome(row[0])] for row in EXCHANGE[first : first + 50]]
+    found = [[row[0], *exchange_shared.outcome(row[0])] for row in EXCHANGE[first : first + 50]]
     assert found == EXCHANGE[first : first + 50]
 
 

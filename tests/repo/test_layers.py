@@ -94,7 +94,7 @@ PYTHON_LAYERS = {
     "transforms": BASE | {"utils"},
     "autograd": BASE | {"transforms", "utils"},
     "functional": BASE | {"autograd"},
-    "nn": BASE | {"autograd", "functional", "methods", "utils"},
+    "nn": BASE | {"autograd", "functional", "methods", "transforms", "utils"},
     "func": BASE | {"autograd", "nn", "transforms", "utils"},
     "optim": BASE | {"autograd", "utils"},
     "multiprocessing": BASE,

@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import flambeau
+from flambeau import _C
+from flambeau._C import Tensor, ops
+from flambeau._transforms.vmap import vmap
+from flambeau.nn import functional as F
 
 __all__ = [
     "AuxOutput",
@@ -42,13 +45,13 @@ class AuxRequest(NamedTuple):
 class AuxOutput(NamedTuple):
     """What was asked for with `AuxRequest`: logarithms of the sums, and maxima, of the scores."""
 
-    lse: flambeau.Tensor | None = None
-    max_scores: flambeau.Tensor | None = None
+    lse: Tensor | None = None
+    max_scores: Tensor | None = None
 
 
 def noop_mask(batch, head, token_q, token_kv):
     """The mask that leaves nothing out."""
-    return batch.new_ones(size=(), dtype=flambeau.bool, device=batch.device)
+    return batch.new_ones(size=(), dtype=_C.bool, device=batch.device)
 
 
 def _combined(mask_mods, name, start, combine):
@@ -70,7 +73,7 @@ def and_masks(*mask_mods):
     return _combined(
         mask_mods,
         "and_mask",
-        lambda index: index.new_ones((), dtype=flambeau.bool),
+        lambda index: index.new_ones((), dtype=_C.bool),
         lambda one, other: one & other,
     )
 
@@ -80,7 +83,7 @@ def or_masks(*mask_mods):
     return _combined(
         mask_mods,
         "or_mask",
-        lambda index: index.new_zeros((), dtype=flambeau.bool),
+        lambda index: index.new_zeros((), dtype=_C.bool),
         lambda one, other: one | other,
     )
 
@@ -105,7 +108,7 @@ def _takes_scores(function):
 
 def _on_all_positions(function, scores, sizes, device):
     """Calls a function of single positions on all of them, without a loop."""
-    batch, heads, rows, columns = (flambeau.arange(n, device=device) for n in sizes)
+    batch, heads, rows, columns = (ops.arange(n, device=device) for n in sizes)
     first = () if scores is None else (0,)
     mapped = function
     for dims in (
@@ -114,7 +117,7 @@ def _on_all_positions(function, scores, sizes, device):
         (None, 0, None, None),
         (0, None, None, None),
     ):
-        mapped = flambeau.vmap(mapped, in_dims=(*first, *dims))
+        mapped = vmap(mapped, in_dims=(*first, *dims))
     positions = (batch, heads, rows, columns)
     return mapped(*positions) if scores is None else mapped(scores, *positions)
 
@@ -133,26 +136,26 @@ def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
     """
     sizes = (1 if B is None else B, 1 if H is None else H, Q_LEN, KV_LEN)
     if _takes_scores(mod_fn):
-        scores = flambeau.zeros(sizes, device=device)
+        scores = ops.zeros(sizes, device=device)
         result = _on_all_positions(mod_fn, scores, sizes, device)
-        return flambeau.where(flambeau.isneginf(result), False, True)
+        return ops.where(ops.isneginf(result), False, True)
     return _on_all_positions(mod_fn, None, sizes, device).expand(sizes)
 
 
 def _ordered(dense):
     """Counts of the blocks that are set, and the columns with these first."""
-    counts = dense.sum(dim=-1, dtype=flambeau.int32)
-    order = flambeau.argsort(dense.int(), dim=-1, descending=True, stable=True)
-    return counts, order.to(flambeau.int32).contiguous()
+    counts = dense.sum(dim=-1, dtype=_C.int32)
+    order = ops.argsort(dense.int(), dim=-1, descending=True, stable=True)
+    return counts, order.to(_C.int32).contiguous()
 
 
 def _dense(counts, indices):
     """0 and 1 of which blocks are set."""
     columns = indices.shape[-1]
-    used = flambeau.arange(columns, device=counts.device) < counts.unsqueeze(-1)
-    full = flambeau.zeros(*indices.shape[:-1], columns + 1, dtype=flambeau.int32)
+    used = ops.arange(columns, device=counts.device) < counts.unsqueeze(-1)
+    full = ops.zeros(*indices.shape[:-1], columns + 1, dtype=_C.int32)
     # Columns that do not count go to one behind the last.
-    return full.scatter(-1, flambeau.where(used, indices, columns).long(), 1)[..., :columns]
+    return full.scatter(-1, ops.where(used, indices, columns).long(), 1)[..., :columns]
 
 
 class BlockMask:
@@ -318,7 +321,7 @@ def create_block_mask(
     rows, columns = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     # Positions behind the end belong to the last block and are not let through.
-    padded = flambeau.nn.functional.pad(mask, (0, -KV_LEN % columns, 0, -Q_LEN % rows))
+    padded = F.pad(mask, (0, -KV_LEN % columns, 0, -Q_LEN % rows))
     blocks = padded.unflatten(-1, (-1, columns)).unflatten(2, (-1, rows))
     counts = blocks.sum(dim=(3, 5))
     full = counts == rows * columns
@@ -389,7 +392,7 @@ def flex_attention(
     if repeat > 1:
         key = key.repeat_interleave(repeat, dim=1)
         value = value.repeat_interleave(repeat, dim=1)
-    working = flambeau.float64 if query.dtype is flambeau.float64 else flambeau.float32
+    working = _C.float64 if query.dtype is _C.float64 else _C.float32
     scores = (query @ key.transpose(-2, -1)).to(working) * scale
     sizes = scores.shape
     if score_mod is not None:
