@@ -10,8 +10,8 @@ from . import _C
 from ._C import Tensor, ops
 
 _UNARY = (
-    "abs acos asin atan ceil clone cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2"
-    " neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero"
+    "abs acos asin atan ceil clone cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p"
+    " log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero"
 ).split()
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "div": "div", "pow": "pow",

@@ -87,7 +87,7 @@ def is_distributed(input):
     """Whether a tensor is of the old distributed kind: none is.
 
     Example:
-        >>> is_distributed(ops.ones(1))
+        >>> is_distributed(ops.ones((1,)))
         False
     """
     return False

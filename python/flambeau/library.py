@@ -22,11 +22,13 @@ _PART = "rules of operators for modes, autocast and Triton"
 declare(globals(), _PART, functions="get_kernel register_autocast register_torch_dispatch"
         " triton_op wrap_triton")  # fmt: skip
 
+__all__: list[str] = globals()["__all__"]
+
 # ---- schemas
 
 _NAMES = {
-    int: "SymInt", float: "float", bool: "bool", str: "str", Tensor: "Tensor", _C.dtype: "ScalarType",
-    _C.device: "Device", complex: "complex",
+    int: "SymInt", float: "float", bool: "bool", str: "str", Tensor: "Tensor",
+    _C.dtype: "ScalarType", _C.device: "Device", complex: "complex",
 }  # fmt: skip
 _NUMBER = {int | float | bool, int | float | complex, int | float | bool | complex}
 
@@ -167,7 +169,8 @@ class _Operator:
             kernel = self.kernels.get(device) or self.kernels.get("")
         if kernel is None:
             raise NotImplementedError(
-                f"Could not run '{self.qualname}' with arguments from the '{device.upper()}' backend."
+                f"Could not run '{self.qualname}' with arguments from the '{device.upper()}'"
+                " backend."
             )
         with _no_grad():
             return kernel(*args, **kwargs)
@@ -435,9 +438,8 @@ def opcheck(op, args, kwargs=None, **options):
     raise missing("torch.library.opcheck", "checks of operators of programs")
 
 
-__all__ = [
-    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel",
-    "impl", "impl_abstract", "infer_schema", "register_autocast", "register_autograd",
-    "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap", "triton_op",
-    "wrap_triton",
+__all__ += [
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl",
+    "impl_abstract", "infer_schema", "register_autograd", "register_fake", "register_kernel",
+    "register_vmap",
 ]  # fmt: skip

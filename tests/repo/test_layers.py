@@ -106,11 +106,18 @@ PYTHON_LAYERS = {
     # `flambeau run` and `info`
     "cli": BASE | {"root", "facade"},
     "compile": BASE | {"autograd", "root"},
-    "distributed": BASE | {"autograd", "functional", "nn", "root"},
+    "distributed": BASE | {"autograd", "functional", "nn", "root", "utils"},
+    # names of PyTorch's that stand for parts of other layers, or for parts that are not built yet
+    "names": BASE
+    | {"autograd", "facade", "func", "nn", "root", "serialization", "transforms", "utils"},
 }
 # Any other public module beside these: a facade over the base (linalg, fft, random, …).
 FACADE = BASE | {"autograd", "functional", "root"}
 EVERYTHING = {"root", "__main__"}
+NAMES = {
+    "_c_names", "_dynamo", "_functorch", "_inductor", "_jit_internal", "_native", "export",
+    "functional", "fx", "hub",
+}  # fmt: skip
 
 
 def module_name(path):
@@ -131,6 +138,12 @@ def layer_of(module):
             return "functional"
     if parts[0] == "_tensor":
         return "methods"
+    if parts[0] in NAMES or (
+        parts[0] == "nn"
+        and parts[1:2]
+        and parts[1] in ("intrinsic", "qat", "quantizable", "quantized")
+    ):
+        return "names"
     if parts[1:2] == ["amp"]:  # the old names of amp: cpu.amp, cuda.amp
         return "amp"
     if parts[0] in ("_alias", "_alias_metadata", "_info"):

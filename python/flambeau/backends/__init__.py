@@ -11,8 +11,8 @@ import sys
 import types
 from importlib.machinery import ModuleSpec
 
-from flambeau import _attention_backends as _attention
 from flambeau import _C
+from flambeau import _attention_backends as _attention
 
 fp32_precision = "none"
 _NAME = __name__

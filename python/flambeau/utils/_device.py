@@ -11,9 +11,9 @@ class DeviceContext:
 
     Example:
         >>> import flambeau
-        >>> with DeviceContext("meta"):
+        >>> with DeviceContext("cpu"):
         ...     flambeau.ones(1).device
-        device(type='meta')
+        device(type='cpu')
     """
 
     def __init__(self, device):
