@@ -50,9 +50,7 @@ def resident():
 def main():
     large, small = Images(3200, 224), Images(20_000, 32)
     rows = TensorDataset(torch.rand(200_000, 32), torch.arange(200_000))
-    rate(
-        "3x224x224, batch 64, 2 workers", lambda: DataLoader(large, 64, num_workers=2), len(large)
-    )
+    rate("3x224x224, batch 64, 2 workers", lambda: DataLoader(large, 64, num_workers=2), len(large))
     for workers in (0, 2):
         rate(
             f"3x32x32, batch 64, {workers} workers",

@@ -7,6 +7,7 @@
 #include "autograd/engine.h"
 #include "bind/collector.h"
 #include "bind/convert.h"
+#include "bind/override.h"
 #include "bind/tensor_type.h"
 #include "dispatch/autocast.h"
 #include "ops/all.h"
@@ -452,6 +453,8 @@ PyObject* remove_hook(PyObject* o, PyObject* id_object) {
 }
 PyObject* retain_grad(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
+    if (asks_override(o)) [[unlikely]]
+      return must(override_method(o, "retain_grad"));
     const Tensor& t = as_tensor(o);
     check(wants_grad(t), "can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf(t) || meta_of(t).retains_grad) Py_RETURN_NONE;

@@ -42,14 +42,11 @@ Scalar as_scalar(PyObject* o) {
   if (is_tensor(o)) return ops::item(as_tensor(o));
   if (is_numpy_bool(o)) return Scalar(as_bool(o));
   if (PyIndex_Check(o)) return Scalar(as_int(o));
-  if (PyObject_HasAttrString(o, "__complex__") && PyObject_HasAttrString(o, "imag")) {
-    Object imag(must(PyObject_GetAttrString(o, "imag")));
-    Object is_c(must(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__name__")));
-    if (std::strncmp(PyUnicode_AsUTF8(is_c.get()), "complex", 7) == 0) {
-      Py_complex z = PyComplex_AsCComplex(o);
-      if (PyErr_Occurred()) throw PythonError{};
-      return Scalar(complex128_t(z.real, z.imag));
-    }
+  const char* dot = std::strrchr(Py_TYPE(o)->tp_name, '.');
+  if (dot && std::strncmp(dot + 1, "complex", 7) == 0 && PyObject_HasAttrString(o, "__complex__")) {
+    Py_complex z = PyComplex_AsCComplex(o);
+    if (PyErr_Occurred()) throw PythonError{};
+    return Scalar(complex128_t(z.real, z.imag));
   }
   return Scalar(as_float(o));
 }

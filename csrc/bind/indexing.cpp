@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "bind/generated.h"
+#include "bind/override.h"
 #include "core/transform.h"
 #include "kernels/pointwise.h"
 
@@ -23,7 +24,7 @@ namespace {
 bool is_array_like(PyObject* o) {
   // the usual kinds first: asking them for a missing attribute costs more than the whole view
   if (PySlice_Check(o) || PyLong_Check(o) || o == Py_None || o == Py_Ellipsis) return false;
-  return PyList_Check(o) || PyTuple_Check(o) ||
+  return PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o) ||
          (PyObject_HasAttrString(o, "__array__") && !is_number(o));
 }
 
@@ -51,7 +52,8 @@ int64_t consumed_dims(PyObject* o) {
 
 Object index_tensor(PyObject* o) {
   Tensor t = tensor_from_sequence(o);
-  if (t.numel() == 0 && t.dtype() != DType::Bool) t = cast_of(t, DType::Int64);
+  if (category(t.dtype()) >= Category::Floating || (t.numel() == 0 && t.dtype() != DType::Bool))
+    t = cast_of(t, DType::Int64);  // lists and arrays of floats are read as integers
   return Object(must(wrap(t)));
 }
 
@@ -172,17 +174,16 @@ std::vector<OptTensor> compact(const std::vector<OptTensor>& gather) {
 }
 
 PyObject* override_index(PyObject* self, PyObject* index, PyObject* value, const char* name) {
-  Object function(must(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name)));
-  Object args(value ? must(PyTuple_Pack(3, self, index, value))
-                    : must(PyTuple_Pack(2, self, index)));
-  return call_override({self}, function.get(), args.get(), nullptr);
+  PyObject* args[] = {index, value};
+  return override_method(self, name, args, value ? 2 : 1);
 }
 
 }  // namespace
 
 PyObject* tensor_getitem(PyObject* o, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    if (!is_plain_tensor(o) && torch_function_enabled && has_override(o))
+    const bool usual = PyLong_CheckExact(index) || PySlice_Check(index);
+    if (asks_override(o) || (!usual && asks_override(index))) [[unlikely]]
       return must(override_index(o, index, nullptr, "__getitem__"));
     const Tensor& self = as_tensor(o);
     if (PyLong_CheckExact(index)) {
@@ -201,7 +202,7 @@ PyObject* tensor_getitem(PyObject* o, PyObject* index) {
 int tensor_setitem(PyObject* o, PyObject* index, PyObject* value) {
   return guarded_status([&] {
     check<TypeError>(value != nullptr, "Tensor does not support deleting items");
-    if (!is_plain_tensor(o) && torch_function_enabled && has_override(o)) {
+    if (asks_override(o)) [[unlikely]] {
       Object done(must(override_index(o, index, value, "__setitem__")));
       return;
     }

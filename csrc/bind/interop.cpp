@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "bind/convert.h"
+#include "bind/override.h"
 #include "bind/shared.h"
 #include "bind/tensor_type.h"
 #include "core/transform.h"
@@ -14,6 +15,12 @@
 #include "ops/all.h"
 
 namespace flambeau::bind {
+
+Tensor primal_of(Tensor t) {
+  while (is_transform(t) && record_of(t).kind == TransformKind::Dual) t = record_of(t).value;
+  return t;
+}
+
 namespace {
 
 void need_cpu(const Tensor& t, const char* what) {
@@ -25,48 +32,53 @@ void need_cpu(const Tensor& t, const char* what) {
         "it is inside a function transform (vmap, grad, jvp)");
 }
 
-// A dual tensor shows its primal.
-Tensor primal_of(Tensor t) {
-  while (is_transform(t) && record_of(t).kind == TransformKind::Dual) t = record_of(t).value;
-  return t;
-}
-
 // ---- lists and numbers
 // ------------------------------------------------------------------------------
 
-PyObject* element(const char* p, DType t) {
-  if (t == DType::UInt64) return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
-  if (is_storage_only(t)) {
-    alignas(16) char number[16];
-    convert_elements(number, info(t).compute, p, t, 1);
-    return element(number, info(t).compute);
-  }
-  return visit(t, [&](auto tag) -> PyObject* {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*p != 0);
-    const T& v = *reinterpret_cast<const T*>(p);
-    if constexpr (std::is_integral_v<T>)
-      return PyLong_FromLongLong(v);
-    else if constexpr (std::is_same_v<T, complex64_t> || std::is_same_v<T, complex128_t>)
-      return PyComplex_FromDoubles(v.real(), v.imag());
-    else
-      return PyFloat_FromDouble(double(v));
-  });
+template <class T>
+PyObject* element(const T& v) {
+  if constexpr (std::is_same_v<T, bool>)
+    return PyBool_FromLong(v);
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return PyLong_FromUnsignedLongLong(v);
+  else if constexpr (std::is_integral_v<T>)
+    return PyLong_FromLongLong(v);
+  else if constexpr (std::is_same_v<T, complex64_t> || std::is_same_v<T, complex128_t>)
+    return PyComplex_FromDoubles(v.real(), v.imag());
+  else
+    return PyFloat_FromDouble(double(v));
 }
 
-PyObject* to_list(const Tensor& t, const char* p, int64_t dim) {
-  if (dim == t.dim()) return must(element(p, t.dtype()));
-  int64_t n = t.sizes()[size_t(dim)], step = t.strides()[size_t(dim)] * t.itemsize();
+template <class T>
+PyObject* to_list(const Tensor& t, const T* p, int64_t dim) {
+  if (dim == t.dim()) return must(element(*p));
+  const int64_t n = t.sizes()[size_t(dim)], step = t.strides()[size_t(dim)];
   Object list(must(PyList_New(n)));
-  for (int64_t i = 0; i < n; i++) PyList_SET_ITEM(list.get(), i, to_list(t, p + i * step, dim + 1));
+  const bool last = dim + 1 == t.dim();
+  for (int64_t i = 0; i < n; i++)
+    PyList_SET_ITEM(list.get(), i,
+                    last ? must(element(p[i * step])) : to_list(t, p + i * step, dim + 1));
   return list.release();
 }
 
 PyObject* tolist(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
+    if (asks_override(o)) [[unlikely]]
+      return must(override_method(o, "tolist"));
     const Tensor t = readable(as_tensor(o), "tolist");
     need_cpu(t, "tolist");
-    return to_list(t, t.bytes(), 0);
+    if (t.dtype() == DType::UInt64) return to_list(t, t.data<uint64_t>(), 0);
+    if (is_storage_only(t.dtype())) {
+      const Tensor number = cast_of(t, info(t.dtype()).compute);
+      return visit(number.dtype(), [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        return to_list(number, number.data<T>(), 0);
+      });
+    }
+    return visit(t.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      return to_list(t, t.data<T>(), 0);
+    });
   });
 }
 
@@ -87,8 +99,6 @@ class SequenceItems {
 
 // A NumPy scalar says its dtype, as an array would; float64's is a Python float, too.
 std::optional<DType> numpy_scalar_dtype(PyObject* o) {
-  const char* name = Py_TYPE(o)->tp_name;
-  if (std::strncmp(name, "numpy.", 6) != 0) return std::nullopt;
   static const std::pair<const char*, DType> names[] = {{"bool", DType::Bool},
                                                         {"bool_", DType::Bool},
                                                         {"uint8", DType::UInt8},
@@ -104,8 +114,16 @@ std::optional<DType> numpy_scalar_dtype(PyObject* o) {
                                                         {"float64", DType::Float64},
                                                         {"complex64", DType::Complex64},
                                                         {"complex128", DType::Complex128}};
-  for (const auto& [known, dtype] : names)
-    if (std::strcmp(name + 6, known) == 0) return dtype;
+  static PyTypeObject* types[std::size(names)];  // NumPy's, once seen: they are never deleted
+  PyTypeObject* type = Py_TYPE(o);
+  for (size_t i = 0; i < std::size(names); i++)
+    if (types[i] == type) return names[i].second;
+  if (std::strncmp(type->tp_name, "numpy.", 6) != 0) return std::nullopt;
+  for (size_t i = 0; i < std::size(names); i++)
+    if (std::strcmp(type->tp_name + 6, names[i].first) == 0) {
+      if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) types[i] = type;
+      return names[i].second;
+    }
   return std::nullopt;
 }
 
@@ -130,7 +148,11 @@ struct SequenceScan {
       const auto numpy = numpy_scalar_dtype(o);
       return note(numpy ? *numpy : as_scalar(o).dtype());
     }
-    check<TypeError>(!PyUnicode_Check(o) && !PyBytes_Check(o), "new(): invalid data type 'str'");
+    if (PyUnicode_Check(o) || PyBytes_Check(o)) {
+      check<ValueError>(depth == 0 || PyBytes_Check(o), "too many dimensions '",
+                        Py_TYPE(o)->tp_name, "' (a text inside the sequence)");
+      fail<TypeError>("new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
+    }
     check(PySequence_Check(o), "Could not infer dtype of ", Py_TYPE(o)->tp_name);
     SequenceItems items(o);
     const int64_t n = items.size();
@@ -144,7 +166,7 @@ struct SequenceScan {
       if (depth + 1 < sizes.size())
         check<TypeError>(!scalar, "not a sequence: expected one at dim ", depth + 1, ", got ",
                          Py_TYPE(item.get())->tp_name);
-      else if (i > 0 && !scalar)
+      else if (i > 0 && !scalar && (PyList_Check(item.get()) || PyTuple_Check(item.get())))
         fail<TypeError>("item ", i, " at dim ", depth, " is a ", Py_TYPE(item.get())->tp_name,
                         ", expected a number as the items before it");
       scan(item.get(), depth + 1);
@@ -236,7 +258,7 @@ const char* format_of(DType t) {
     case DType::Int32:
       return "i";
     case DType::Int64:
-      return "q";
+      return sizeof(long) == 8 ? "l" : "q";  // NumPy's int64 where both would do
     case DType::UInt16:
       return "H";
     case DType::UInt32:
@@ -302,23 +324,16 @@ DType dtype_of_format(const char* f, Py_ssize_t size) {
                   "complex128, int64, int32, int16, int8, uint8, and bool.");
 }
 
-// What an exported array keeps alive: the geometry and the storage, which must not move meanwhile.
-struct BufferShape {
-  Dims sizes, strides;
-  Ref<Storage> storage;
-  explicit BufferShape(const Tensor& t)
-      : sizes(t.sizes()), strides(t.strides()), storage(t.storage()) {
-    storage->pin();
-  }
-  BufferShape(const BufferShape&) = delete;
-  ~BufferShape() { storage->unpin(); }
-};
-
 }  // namespace
 
 int tensor_getbuffer(PyObject* o, Py_buffer* view, int flags) {
   return guarded_status([&] {
     view->obj = nullptr;
+    if (asks_override(o)) [[unlikely]] {  // consumers with another way (__array__) take that
+      PyErr_SetString(PyExc_BufferError,
+                      "a subclass of Tensor with __torch_function__ has no buffer; use numpy()");
+      throw PythonError{};
+    }
     const Tensor t = primal_of(as_tensor(o));
     need_cpu(t, "buffer");
     check(!wants_grad(t),
@@ -395,116 +410,152 @@ PyObject* from_buffer(PyObject*, PyObject* o) {
   });
 }
 
-// ---- DLPack (the published ABI, version 0 and 1 headers)
-// ----------------------------------------------
+// ---- NumPy's arrays, by the protocol __array_struct__
+// -----------------------------------------------
 
-struct DLDevice {
-  int32_t type, id;
-};
-struct DLDataType {
-  uint8_t code, bits;
-  uint16_t lanes;
-};
-struct DLTensor {
+struct ArrayStruct {
+  int two;
+  int nd;
+  char kind;
+  int itemsize;
+  int flags;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;
   void* data;
-  DLDevice device;
-  int32_t ndim;
-  DLDataType dtype;
-  int64_t* shape;
-  int64_t* strides;
-  uint64_t byte_offset;
+  PyObject* descr;
 };
-struct DLManaged {
-  DLTensor tensor;
-  void* context;
-  void (*deleter)(DLManaged*);
-};
+enum ArrayFlags { kAligned = 0x100, kNative = 0x200, kWriteable = 0x400 };
 
-DLDataType dlpack_type(DType t) {
-  uint8_t bits = uint8_t(itemsize(t) * 8);
+// The letter that NumPy has for such elements; 0 where it has none.
+char array_kind(DType t) {
+  if (t == DType::BFloat16 || t >= DType::Complex32) return 0;
   switch (category(t)) {
     case Category::Bool:
-      return {6, 8, 1};
-    case Category::Integral:
-      return {uint8_t(is_unsigned(t) ? 1 : 0), bits, 1};
+      return 'b';
     case Category::Complex:
-      return {5, bits, 1};
+      return 'c';
+    case Category::Floating:
+      return 'f';
     default:
-      if (t >= DType::Float8_e4m3fn) {  // kDLFloat8_e4m3fn and so on
-        static const uint8_t codes[] = {10, 11, 12, 13, 14};
-        return {codes[int(t) - int(DType::Float8_e4m3fn)], bits, 1};
-      }
-      return {uint8_t(t == DType::BFloat16 ? 4 : 2), bits, 1};
+      return is_unsigned(t) ? 'u' : 'i';
   }
 }
 
-DType from_dlpack_type(DLDataType d) {
-  check(d.lanes == 1, "from_dlpack: vector types (lanes ", d.lanes, ") are not supported");
-  for (int i = 0; i < kAllDTypes; i++) {
-    DLDataType own = dlpack_type(DType(i));
-    if (own.code == d.code && own.bits == d.bits) return DType(i);
-  }
-  fail("from_dlpack: unsupported element type code ", int(d.code), " with ", int(d.bits), " bits");
+std::optional<DType> array_dtype(const ArrayStruct& a) {
+  for (int i = 0; i < kAllDTypes; i++)
+    if (itemsize(DType(i)) == a.itemsize && array_kind(DType(i)) == a.kind) return DType(i);
+  return std::nullopt;
 }
 
-void capsule_destructor(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // consumed
-  auto* m = static_cast<DLManaged*>(PyCapsule_GetPointer(capsule, "dltensor"));
-  m->deleter(m);
+std::string array_type_name(PyObject* array) {
+  Object dtype(must(PyObject_GetAttrString(array, "dtype")));
+  Object type(must(PyObject_GetAttrString(dtype.get(), "type")));
+  Object name(must(PyObject_GetAttrString(type.get(), "__name__")));
+  return as_str(name.get());
 }
 
-PyObject* dlpack(PyObject* o, PyObject*, PyObject*) {
+// _from_array(array, copied): a tensor on the memory of a NumPy array or scalar. One that cannot be
+// written to is copied, with a warning, unless the caller copies anyway.
+PyObject* from_array(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    const Tensor t = primal_of(as_tensor(o));
-    need_cpu(t, "__dlpack__");
-    if (t.requires_grad()) {
-      PyErr_SetString(PyExc_BufferError,
-                      "Can't export tensors that require gradient, use tensor.detach()");
-      throw PythonError{};
+    check<TypeError>(n == 2, "_from_array: expected two arguments");
+    static PyObject* attribute = PyUnicode_InternFromString("__array_struct__");
+    Object capsule(must(PyObject_GetAttr(args[0], attribute)));
+    const auto* a = static_cast<ArrayStruct*>(PyCapsule_GetPointer(capsule.get(), nullptr));
+    if (!a) throw PythonError{};
+    check<TypeError>(a->two == 2, "__array_struct__ of this object has another layout");
+    const auto t = array_dtype(*a);
+    if (!t)
+      fail<TypeError>("can't convert np.ndarray of type numpy.", array_type_name(args[0]),
+                      ". The only supported types are: float64, float32, float16, complex64, "
+                      "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
+                      "and bool.");
+    Dims sizes, strides;
+    for (int i = 0; i < a->nd; i++) {
+      const Py_ssize_t step = a->strides[i];
+      check<ValueError>(step >= 0,
+                        "At least one stride in the given numpy array is negative, and tensors "
+                        "with negative strides are not currently supported. (You can probably work "
+                        "around this by making a copy of your array with array.copy().)");
+      check<ValueError>(step % a->itemsize == 0,
+                        "given numpy array strides not a multiple of the element byte size. Copy "
+                        "the numpy array to reallocate the memory.");
+      sizes.push_back(a->shape[i]);
+      strides.push_back(step / a->itemsize);
     }
-    struct Context {
-      DLManaged managed;
-      BufferShape shape;
+    check<ValueError>(a->itemsize == 1 || (a->flags & kNative),
+                      "given numpy array has byte order different from the native byte order. "
+                      "Conversion between byte orders is currently not supported. Use "
+                      "array.astype(array.dtype.newbyteorder('=')).");
+    auto release = [](void* context, void*, size_t) {
+      WithGil gil;
+      Py_DECREF(static_cast<PyObject*>(context));
     };
-    auto* c = new Context{{}, BufferShape(t)};
-    c->managed = {{t.bytes(),
-                   {1, 0},
-                   int32_t(t.dim()),
-                   dlpack_type(t.dtype()),
-                   c->shape.sizes.data(),
-                   c->shape.strides.data(),
-                   0},
-                  c,
-                  [](DLManaged* m) { delete static_cast<Context*>(m->context); }};
-    return must(PyCapsule_New(&c->managed, "dltensor", capsule_destructor));
+    const bool readonly = !(a->flags & kWriteable) && args[1] != Py_True;
+    if (readonly)
+      must(PyErr_WarnEx(PyExc_UserWarning,
+                        "The given NumPy array is not writable, and PyTorch does not support "
+                        "non-writable tensors: writing to the tensor would write to the array. "
+                        "The tensor has a copy instead.",
+                        1));
+    const int64_t bytes = storage_extent(sizes, strides) * a->itemsize;
+    void* data = a->data;
+    // the capsule holds the array
+    auto storage = make_ref<Storage>(data, size_t(bytes), Device{}, release, capsule.release());
+    Tensor out = from_storage(storage, sizes, strides, 0, *t);
+    return wrap(readonly ? ops::clone(out) : out);
   });
 }
 
-PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }
+// What np.asarray makes an array of: it has __array_struct__, and keeps the memory.
+struct ArrayExport {
+  PyObject_HEAD BufferShape* shape;
+  ArrayStruct array;
+};
+PyTypeObject* export_type = nullptr;
 
-PyObject* from_dlpack_capsule(PyObject*, PyObject* capsule) {
+void export_dealloc(PyObject* o) {
+  delete reinterpret_cast<ArrayExport*>(o)->shape;
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+PyObject* export_struct(PyObject* o, void*) {
+  PyObject* capsule = PyCapsule_New(
+      &reinterpret_cast<ArrayExport*>(o)->array, nullptr,
+      [](PyObject* c) { Py_DECREF(static_cast<PyObject*>(PyCapsule_GetContext(c))); });
+  if (capsule) PyCapsule_SetContext(capsule, incref(o));
+  return capsule;
+}
+PyGetSetDef export_getset[] = {{"__array_struct__", export_struct, nullptr, nullptr, nullptr}, {}};
+
+// _array_export(tensor): for Tensor.numpy
+PyObject* array_export(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
-    check(PyCapsule_IsValid(capsule, "dltensor"),
-          "from_dlpack received an invalid capsule. Note that DLTensor capsules can be "
-          "consumed only once, so you might have already constructed a tensor from it once.");
-    auto* m = static_cast<DLManaged*>(PyCapsule_GetPointer(capsule, "dltensor"));
-    check(m->tensor.device.type == 1, "from_dlpack: device type ", m->tensor.device.type,
-          " is not supported by this build (cpu is)");
-    DType t = from_dlpack_type(m->tensor.dtype);
-    Dims sizes{IntSpan(m->tensor.shape, size_t(m->tensor.ndim))};
-    Dims strides = m->tensor.strides ? Dims{IntSpan(m->tensor.strides, size_t(m->tensor.ndim))}
-                                     : contiguous_strides(sizes);
-    for (auto s : strides) check(s >= 0, "from_dlpack: negative strides are not supported");
-    auto deleter = [](void* context, void*, size_t) {
-      WithGil gil;
-      auto* managed = static_cast<DLManaged*>(context);
-      if (managed->deleter) managed->deleter(managed);
-    };
-    char* data = static_cast<char*>(m->tensor.data) + m->tensor.byte_offset;
-    auto storage = make_ref<Storage>(data, size_t(storage_extent(sizes, strides) * itemsize(t)),
-                                     Device{}, deleter, m);
-    must(PyCapsule_SetName(capsule, "used_dltensor"));
-    return wrap(from_storage(storage, sizes, strides, 0, t));
+    check<TypeError>(is_tensor(o), "numpy: expected a Tensor, got ", Py_TYPE(o)->tp_name);
+    const Tensor t = primal_of(as_tensor(o));
+    check(!t.requires_grad() || thread_state.grad_mode != kGradOn,
+          "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    check<TypeError>(array_kind(t.dtype()) != 0, "Got unsupported ScalarType ",
+                     info(t.dtype()).scalar_type,
+                     ": NumPy has no such type; convert to another one first");
+    check<TypeError>(!t.is_meta(),
+                     "can't convert meta device type tensor to numpy: it has no data");
+    need_cpu(t, "numpy");
+    PyObject* self = must(export_type->tp_alloc(export_type, 0));
+    auto* e = reinterpret_cast<ArrayExport*>(self);
+    e->shape = new BufferShape(t);
+    for (auto& s : e->shape->strides) s *= t.itemsize();
+    e->array = {2,
+                int(t.dim()),
+                array_kind(t.dtype()),
+                int(t.itemsize()),
+                kAligned | kNative | kWriteable,
+                reinterpret_cast<Py_ssize_t*>(e->shape->sizes.data()),
+                reinterpret_cast<Py_ssize_t*>(e->shape->strides.data()),
+                t.bytes(),
+                nullptr};
+    return self;
   });
 }
 
@@ -585,11 +636,11 @@ PyObject* storage_resize(PyObject* o, PyObject* n) {
     return incref(o);
   });
 }
-PyMethodDef storage_methods[] = {{"resizable", storage_resizable, METH_NOARGS, nullptr},
-                                 {"nbytes", storage_nbytes, METH_NOARGS, nullptr},
+PyMethodDef storage_methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, nullptr},
                                  {"size", storage_nbytes, METH_NOARGS, nullptr},
                                  {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
                                  {"resize_", storage_resize, METH_O, nullptr},
+                                 {"resizable", storage_resizable, METH_NOARGS, nullptr},
                                  {"is_shared", storage_is_shared, METH_NOARGS, nullptr},
                                  {"share_memory_", storage_share, METH_NOARGS, nullptr},
                                  {"_shared_block", storage_shared_block, METH_NOARGS, nullptr},
@@ -601,6 +652,8 @@ PyGetSetDef storage_getset[] = {
 
 PyObject* untyped_storage(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
+    if (asks_override(o)) [[unlikely]]
+      return must(override_method(o, "untyped_storage"));
     const Tensor& t = as_tensor(o);
     check<NotImplementedError>(!is_sparse(t),
                                "Cannot access storage of SparseTensorImpl: a sparse tensor has "
@@ -652,10 +705,26 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   });
 }
 
+// _as_subclass(type, tensor): the same memory and history as an instance of the type.
+PyObject* as_subclass(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *type, *data;
+    if (!PyArg_ParseTuple(args, "OO", &type, &data)) return nullptr;
+    check<TypeError>(is_tensor(data), "as_subclass: expected a Tensor, got ",
+                     Py_TYPE(data)->tp_name);
+    check<TypeError>(
+        PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type),
+        "as_subclass: cls must be a subclass of Tensor");
+    return wrap_as(ops::alias(as_tensor(data)), reinterpret_cast<PyTypeObject*>(type));
+  });
+}
+
 PyMethodDef module_functions[] = {
+    {"_as_subclass", as_subclass, METH_VARARGS, nullptr},
     {"_from_sequence", from_sequence, METH_VARARGS, nullptr},
     {"_from_buffer", from_buffer, METH_O, nullptr},
-    {"_from_dlpack", from_dlpack_capsule, METH_O, nullptr},
+    {"_from_array", reinterpret_cast<PyCFunction>(from_array), METH_FASTCALL, nullptr},
+    {"_array_export", array_export, METH_O, nullptr},
     {"_tensor_from_storage", tensor_from_storage, METH_VARARGS, nullptr},
     {"_make_subclass", make_subclass, METH_VARARGS, nullptr},
     {}};
@@ -664,8 +733,6 @@ PyMethodDef module_functions[] = {
 
 PyMethodDef interop_methods[] = {
     {"tolist", tolist, METH_NOARGS, "The elements as nested Python lists (a number when 0-d)."},
-    {"__dlpack__", reinterpret_cast<PyCFunction>(dlpack), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
     {"untyped_storage", untyped_storage, METH_NOARGS, nullptr},
     {}};
 
@@ -689,7 +756,14 @@ void add_interop(PyObject* module) {
   PyType_Spec spec{"torch.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT, slots};
   storage_type = reinterpret_cast<PyTypeObject*>(must(PyType_FromSpec(&spec)));
   must(PyModule_AddObjectRef(module, "UntypedStorage", reinterpret_cast<PyObject*>(storage_type)));
+  PyType_Slot export_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(export_dealloc)},
+                                {Py_tp_getset, export_getset},
+                                {0, nullptr}};
+  PyType_Spec export_spec{"flambeau._C._ArrayExport", sizeof(ArrayExport), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, export_slots};
+  export_type = reinterpret_cast<PyTypeObject*>(must(PyType_FromSpec(&export_spec)));
   must(PyModule_AddFunctions(module, module_functions));
+  add_dlpack(module);
 }
 
 }  // namespace flambeau::bind

@@ -2,8 +2,25 @@
 #pragma once
 #include "bind/python.h"
 #include "core/storage.h"
+#include "core/tensor.h"
 
 namespace flambeau::bind {
+
+// What an exported array keeps alive: the geometry and the storage, which must not move meanwhile.
+struct BufferShape {
+  Dims sizes, strides;
+  Ref<Storage> storage;
+  explicit BufferShape(const Tensor& t)
+      : sizes(t.sizes()), strides(t.strides()), storage(t.storage()) {
+    storage->pin();
+  }
+  BufferShape(const BufferShape&) = delete;
+  ~BufferShape() { storage->unpin(); }
+};
+
+// A dual tensor shows its primal.
+Tensor primal_of(Tensor t);
+void add_dlpack(PyObject* module);
 
 extern PyMethodDef interop_methods[];  // methods of Tensor
 void add_interop(PyObject* module);

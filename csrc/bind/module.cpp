@@ -5,6 +5,7 @@
 #include "bind/generated.h"
 #include "bind/interop.h"
 #include "bind/optimizer.h"
+#include "bind/override.h"
 #include "bind/shared.h"
 #include "bind/transform.h"
 #include "dispatch/entry.h"
@@ -78,12 +79,6 @@ PyObject* libraries_py(PyObject*, PyObject*) {
   }
   return out.release();
 }
-PyObject* set_torch_function(PyObject*, PyObject* on) {
-  bool before = torch_function_enabled;
-  torch_function_enabled = on == Py_True;
-  return PyBool_FromLong(before);
-}
-PyObject* has_override_py(PyObject*, PyObject* o) { return PyBool_FromLong(has_override(o)); }
 PyObject* register_type(PyObject*, PyObject* args) {
   const char* name;
   PyObject* type;
@@ -127,8 +122,6 @@ PyMethodDef functions[] = {
     {"_cpu_features", cpu_features_py, METH_NOARGS, nullptr},
     {"_cpu_target", cpu_target_py, METH_NOARGS, nullptr},
     {"_libraries", libraries_py, METH_NOARGS, nullptr},
-    {"_set_torch_function_enabled", set_torch_function, METH_O, nullptr},
-    {"_has_torch_function", has_override_py, METH_O, nullptr},
     {"_register_type", register_type, METH_VARARGS, nullptr},
     {"_registry", registry_py, METH_NOARGS, nullptr},
     {"promote_types", promote_py, METH_VARARGS, "promote_types(type1, type2) -> dtype"},
@@ -190,6 +183,7 @@ PyObject* init_module() {
          }});
     add_types(module.get());
     make_tensor_type(module.get());
+    add_overrides(module.get());
     add_operators(module.get());
     add_autograd(module.get());
     add_interop(module.get());

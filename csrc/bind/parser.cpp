@@ -1,16 +1,24 @@
 #include "bind/parser.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "bind/convert.h"
+#include "bind/override.h"
 #include "bind/tensor_type.h"
 #include "core/transform.h"
 
 namespace flambeau::bind {
 
-constinit thread_local bool torch_function_enabled = true;
-
 namespace {
+
+// A 0-d NumPy array of integers counts as one.
+bool is_integer_array(PyObject* o) {
+  if (std::strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") != 0) return false;
+  Object index(PyNumber_Index(o));
+  PyErr_Clear();
+  return bool(index);
+}
 
 bool is_integer(PyObject* o) {
   if (PyLong_Check(o)) return true;
@@ -18,7 +26,7 @@ bool is_integer(PyObject* o) {
     const Tensor& t = as_tensor(o);
     return t.numel() == 1 && category(t.dtype()) <= Category::Integral;
   }
-  return PyIndex_Check(o) && !PySequence_Check(o);
+  return PyIndex_Check(o) && (!PySequence_Check(o) || is_integer_array(o));
 }
 
 bool is_sequence(PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); }
@@ -95,6 +103,8 @@ bool optional(const Param& p) {
     case Kind::Out:
     case Kind::OutTuple:
       return true;
+    case Kind::Ints:  // None stands for the default
+      return !p.required;
     default:
       return false;
   }
@@ -290,7 +300,14 @@ bool Bound::attempt(const Signature& s, PyObject* self, PyObject* const* args, P
 static PyObject* callable_object(Callable& c, bool method) {
   PyObject*& object = method ? c.method : c.function;
   if (object) return object;
-  if (method) object = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), c.name);
+  if (method) {
+    auto* type = reinterpret_cast<PyObject*>(tensor_type);
+    object = PyObject_GetAttrString(type, c.name);
+    if (!object && std::strncmp(c.name, "to_", 3) == 0) {  // to_int is the method int
+      PyErr_Clear();
+      object = PyObject_GetAttrString(type, c.name + 3);
+    }
+  }
   if (!object) {
     PyErr_Clear();
     Object core(must(PyImport_ImportModule("flambeau._C"))),
@@ -330,7 +347,7 @@ Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, P
     }
     fail<TypeError>(text);
   }
-  if (overriders_.empty() && !sparse_layout_) [[likely]]
+  if (overriders_.empty() && !function_modes && !sparse_layout_) [[likely]]
     return;
   Py_ssize_t lead = self ? 1 : 0;
   Object tuple(must(PyTuple_New(n + lead)));
@@ -340,7 +357,7 @@ Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, P
   if (kwnames)
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
       must(PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(kwnames, k), args[n + k]));
-  if (!overriders_.empty()) {
+  if (!overriders_.empty() || function_modes) {
     result = must(
         call_override(overriders_, callable_object(c, self != nullptr), tuple.get(), kwargs.get()));
   } else {
@@ -351,56 +368,6 @@ Bound::Bound(Callable& c, PyObject* self, PyObject* const* args, Py_ssize_t n, P
         PyObject_CallFunctionObjArgs(call.get(), name.get(), tuple.get(), kwargs.get(), nullptr));
   }
   done = true;
-}
-
-bool has_override(PyObject* o) {
-  static PyObject* name = PyUnicode_InternFromString("__torch_function__");
-  static PyObject* disabled = PyUnicode_InternFromString("_disabled_torch_function_impl");
-  PyTypeObject* type = Py_TYPE(o);
-  if (type == tensor_type || type == parameter_type || PyLong_CheckExact(o) ||
-      PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) || PyBool_Check(o) || o == Py_None ||
-      PyTuple_CheckExact(o) || PyList_CheckExact(o))
-    return false;
-  PyObject* found = _PyType_Lookup(type, name);
-  if (!found) return false;
-  // The marker function that classes assign to opt out.
-  Object n(PyObject_GetAttrString(found, "__name__"));
-  if (!n) {
-    PyErr_Clear();
-    return true;
-  }
-  return PyUnicode_Compare(n.get(), disabled) != 0;
-}
-
-PyObject* call_override(const std::vector<PyObject*>& objects, PyObject* function, PyObject* args,
-                        PyObject* kwargs) {
-  // Unique types, subclasses before their bases, otherwise in order.
-  std::vector<PyObject*> order;
-  for (PyObject* o : objects) {
-    bool seen = false;
-    for (PyObject* p : order) seen |= Py_TYPE(p) == Py_TYPE(o);
-    if (seen) continue;
-    size_t at = order.size();
-    for (size_t i = 0; i < order.size(); i++)
-      if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(order[i]))) {
-        at = i;
-        break;
-      }
-    order.insert(order.begin() + long(at), o);
-  }
-  Object types(must(PyTuple_New(Py_ssize_t(order.size()))));
-  for (size_t i = 0; i < order.size(); i++)
-    PyTuple_SET_ITEM(types.get(), Py_ssize_t(i),
-                     incref(reinterpret_cast<PyObject*>(Py_TYPE(order[i]))));
-  for (PyObject* o : order) {
-    Object method(must(PyObject_GetAttrString(o, "__torch_function__")));
-    Object result(must(PyObject_CallFunctionObjArgs(method.get(), function ? function : Py_None,
-                                                    types.get(), args, kwargs, nullptr)));
-    if (result.get() != Py_NotImplemented) return result.release();
-  }
-  Object name(function ? PyObject_GetAttrString(function, "__name__") : PyUnicode_FromString("?"));
-  fail<TypeError>("no implementation found for '", PyUnicode_AsUTF8(must(name.get())),
-                  "' on types that implement __torch_function__");
 }
 
 }  // namespace flambeau::bind

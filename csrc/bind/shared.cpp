@@ -156,10 +156,10 @@ void add_shared(PyObject* module) {
                          {Py_tp_methods, block_methods},
                          {Py_tp_getset, block_getset},
                          {0, nullptr}};
-  PyType_Spec spec{"flambeau._C.SharedBlock", sizeof(PyBlock), 0,
+  PyType_Spec spec{"flambeau._C._SharedBlock", sizeof(PyBlock), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   block_type = reinterpret_cast<PyTypeObject*>(must(PyType_FromSpec(&spec)));
-  must(PyModule_AddObjectRef(module, "SharedBlock", reinterpret_cast<PyObject*>(block_type)));
+  must(PyModule_AddObjectRef(module, "_SharedBlock", reinterpret_cast<PyObject*>(block_type)));
   must(PyModule_AddFunctions(module, functions));
 }
 

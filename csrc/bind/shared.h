@@ -1,4 +1,4 @@
-// Shared memory for Python: `SharedBlock`, and what storages say of theirs.
+// Shared memory for Python: blocks, and what storages say of theirs.
 #pragma once
 #include "bind/python.h"
 

@@ -11,6 +11,7 @@
 #include "bind/generated.h"
 #include "bind/indexing.h"
 #include "bind/interop.h"
+#include "bind/override.h"
 #include "core/transform.h"
 
 namespace flambeau::bind {
@@ -121,9 +122,25 @@ const Tensor& self_of(PyObject* o) {
   return t;
 }
 
+// A getter; the closure is the attribute's name.
 template <auto F>
-PyObject* get(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* { return F(self_of(o)); });
+PyObject* get(PyObject* o, void* name) {
+  return guarded([&]() -> PyObject* {
+    if (asks_override(o)) [[unlikely]]
+      return must(override_attribute(o, static_cast<const char*>(name), "__get__", nullptr));
+    return F(self_of(o));
+  });
+}
+template <auto F>
+int set(PyObject* o, PyObject* v, void* name) {
+  return guarded_status([&] {
+    if (asks_override(o)) [[unlikely]] {
+      const char* attribute = static_cast<const char*>(name);
+      Object done(must(override_attribute(o, attribute, v ? "__set__" : "__delete__", v)));
+      return;
+    }
+    F(self_of(o), v);
+  });
 }
 
 uint32_t tracked_version(const Tensor& t) {
@@ -134,14 +151,12 @@ uint32_t tracked_version(const Tensor& t) {
 #define GET(NAME, EXPRESSION)                                                                   \
   PyGetSetDef {                                                                                 \
     NAME, get<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, nullptr, nullptr, \
-        nullptr                                                                                 \
+        const_cast<char*>(NAME)                                                                 \
   }
 
-int set_requires_grad_attr(PyObject* o, PyObject* v, void*) {
-  return guarded_status([&] {
-    check<TypeError>(v && PyBool_Check(v), "requires_grad must be a bool");
-    set_requires_grad(self_of(o), v == Py_True);
-  });
+void set_requires_grad_attr(const Tensor& t, PyObject* v) {
+  check<TypeError>(v && PyBool_Check(v), "requires_grad must be a bool");
+  set_requires_grad(t, v == Py_True);
 }
 
 PyObject* grad_of(const Tensor& t) {
@@ -157,57 +172,52 @@ PyObject* grad_of(const Tensor& t) {
   return wrap(m->grad);
 }
 
-int set_grad_attr(PyObject* o, PyObject* v, void*) {
-  return guarded_status([&] {
-    const Tensor& t = self_of(o);
-    if (!v || v == Py_None) {
-      if (auto* m = meta_if(t)) m->grad = Tensor();
-      return;
-    }
-    check<TypeError>(is_tensor(v),
-                     "assigned grad expected to be a Tensor or None but got grad of type ",
-                     Py_TYPE(v)->tp_name);
-    const Tensor& g = as_tensor(v);
-    check(!g.is_same(t), "can't assign Variable as its own grad");
-    const char* fix = "; the gradient and the tensor must agree";
-    check(g.dtype() == t.dtype(), "attempting to assign a gradient with dtype '", g.dtype(),
-          "' to a tensor with grad_dtype '", t.dtype(), "'", fix);
-    check(visible_device(g.device()) == visible_device(t.device()),
-          "attempting to assign a gradient with device type '", g.device(),
-          "' to a tensor with device type '", t.device(), "'", fix);
-    check(equal(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", g.sizes(),
-          "' to a tensor of size '", t.sizes(), "'", fix);
-    meta_of(t).grad = g;
-    if (g->requires_grad) note_possible_cycle(t);
-  });
+void set_grad_attr(const Tensor& t, PyObject* v) {
+  if (!v || v == Py_None) {
+    if (auto* m = meta_if(t)) m->grad = Tensor();
+    return;
+  }
+  check<TypeError>(is_tensor(v),
+                   "assigned grad expected to be a Tensor or None but got grad of type ",
+                   Py_TYPE(v)->tp_name);
+  const Tensor& g = as_tensor(v);
+  check(!g.is_same(t), "can't assign Variable as its own grad");
+  const char* fix = "; the gradient and the tensor must agree";
+  check(g.dtype() == t.dtype(), "attempting to assign a gradient with dtype '", g.dtype(),
+        "' to a tensor with grad_dtype '", t.dtype(), "'", fix);
+  check(visible_device(g.device()) == visible_device(t.device()),
+        "attempting to assign a gradient with device type '", g.device(),
+        "' to a tensor with device type '", t.device(), "'", fix);
+  check(equal(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", g.sizes(),
+        "' to a tensor of size '", t.sizes(), "'", fix);
+  meta_of(t).grad = g;
+  if (g->requires_grad) note_possible_cycle(t);
 }
 
-int set_data_attr(PyObject* o, PyObject* v, void*) {
-  return guarded_status([&] {
-    check<TypeError>(v && is_tensor(v), "Variable data has to be a tensor");
-    const Tensor &t = self_of(o), &source = as_tensor(v);
-    check(!is_transform(t) && !is_transform(source),
-          "mutating directly with `.data` inside a function transform (vmap, grad, jvp) is not "
-          "allowed: use copy_(), or a new tensor");
-    set_data(t, source);
-  });
+void set_data_attr(const Tensor& t, PyObject* v) {
+  check<TypeError>(v && is_tensor(v), "Variable data has to be a tensor");
+  const Tensor& source = as_tensor(v);
+  check(!is_transform(t) && !is_transform(source),
+        "mutating directly with `.data` inside a function transform (vmap, grad, jvp) is not "
+        "allowed: use copy_(), or a new tensor");
+  set_data(t, source);
 }
 
-PyObject* get_grad_fn(PyObject* o, void*) {
-  return guarded([&] { return wrap_node(grad_fn(self_of(o))); });
+template <bool kImag>
+void set_part(const Tensor& t, PyObject* v) {
+  check<TypeError>(v != nullptr, "can't delete the ", kImag ? "imag" : "real",
+                   " attribute of a tensor");
+  Tensor part = kImag ? ops::imag(t) : ops::real(t);
+  if (v && is_tensor(v))
+    ops::copy_(part, as_tensor(v), false);
+  else
+    ops::fill_(part, Operand(as_scalar(v)));
 }
 
-int set_part(PyObject* o, PyObject* v, void* which) {
-  return guarded_status([&] {
-    const Tensor& t = self_of(o);
-    check<TypeError>(v != nullptr, "can't delete the ", which ? "imag" : "real",
-                     " attribute of a tensor");
-    Tensor part = which ? ops::imag(t) : ops::real(t);
-    if (v && is_tensor(v))
-      ops::copy_(part, as_tensor(v), false);
-    else
-      ops::fill_(part, Operand(as_scalar(v)));
-  });
+// An attribute that can be set.
+template <auto Get, auto Set>
+PyGetSetDef variable(const char* name) {
+  return {name, get<Get>, set<Set>, nullptr, const_cast<char*>(name)};
 }
 
 PyGetSetDef tensor_getset[] = {
@@ -224,7 +234,7 @@ PyGetSetDef tensor_getset[] = {
     GET("is_sparse", is_sparse(t) && sparse_layout(t) == SparseLayout::Coo),
     GET("is_sparse_csr", is_sparse(t) && sparse_layout(t) == SparseLayout::Csr),
     {"layout", get<[](const Tensor& t) -> PyObject* { return wrap_layout(t); }>, nullptr, nullptr,
-     nullptr},
+     const_cast<char*>("layout")},
     GET("is_quantized", false),
     GET("is_mkldnn", false),
     GET("is_mps", false),
@@ -240,18 +250,23 @@ PyGetSetDef tensor_getset[] = {
     GET("H", ops::matrix_H(t)),
     GET("mH", ops::mH(t)),
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"requires_grad", get<[](const Tensor& t) -> PyObject* { return wrap(wants_grad(t)); }>,
-     set_requires_grad_attr, nullptr, nullptr},
-    {"grad", get<grad_of>, set_grad_attr, nullptr, nullptr},
-    {"data", get<[](const Tensor& t) -> PyObject* {
-       return wrap(is_transform(t) ? ops::detach(t) : data_alias(t));
-     }>,
-     set_data_attr, nullptr, nullptr},
-    {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
-    {"real", get<[](const Tensor& t) -> PyObject* { return wrap(ops::real(t)); }>, set_part,
-     nullptr, nullptr},
-    {"imag", get<[](const Tensor& t) -> PyObject* { return wrap(ops::imag(t)); }>, set_part,
-     nullptr, reinterpret_cast<void*>(1)},
+    GET("is_ipu", false),
+    GET("is_maia", false),
+    GET("is_mtia", false),
+    GET("is_vulkan", false),
+    {"grad_fn", get<[](const Tensor& t) -> PyObject* { return wrap_node(grad_fn(t)); }>, nullptr,
+     nullptr, const_cast<char*>("grad_fn")},
+    variable<[](const Tensor& t) -> PyObject* { return wrap(wants_grad(t)); },
+             set_requires_grad_attr>("requires_grad"),
+    variable<grad_of, set_grad_attr>("grad"),
+    variable<[](const Tensor& t) -> PyObject* {
+      return wrap(is_transform(t) ? ops::detach(t) : data_alias(t));
+    },
+             set_data_attr>("data"),
+    variable<[](const Tensor& t) -> PyObject* { return wrap(ops::real(t)); }, set_part<false>>(
+        "real"),
+    variable<[](const Tensor& t) -> PyObject* { return wrap(ops::imag(t)); }, set_part<true>>(
+        "imag"),
     {}};
 #undef GET
 
@@ -288,6 +303,8 @@ const char* const kSymbolText[kSymbols] = {
     "<<", ">>", "<", "<=", "==", "!=", ">",  ">=", "neg", "abs", "invert"};
 FastCall forward_call[kSymbols], reflected_call[kSymbols], inplace_call[kSymbols];
 
+bool is_array(PyObject* o) { return std::strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") == 0; }
+
 // A TypeError about a foreign operand lets Python ask the other side.
 PyObject* or_not_implemented(PyObject* result, PyObject* other) {
   if (!result && PyErr_ExceptionMatches(PyExc_TypeError) && !is_tensor(other) &&
@@ -298,20 +315,51 @@ PyObject* or_not_implemented(PyObject* result, PyObject* other) {
   return result;
 }
 
+// The methods that PyTorch names to overrides of `a + b`, `b + a` and `a += b`.
+const char* const kForwardName[kSymbols] = {
+    "add",     "sub",    "mul",     "div",        "__floordiv__", "remainder", "__pow__", "matmul",
+    "__and__", "__or__", "__xor__", "__lshift__", "__rshift__",   "lt",        "le",      "__eq__",
+    "ne",      "gt",     "ge",      "neg",        "abs",          "__invert__"};
+const char* const kReflectedName[] = {
+    "add",         "__rsub__", "mul",     "__rtruediv__", "__rfloordiv__", "__rmod__",   "__rpow__",
+    "__rmatmul__", "__rand__", "__ror__", "__rxor__",     "__rlshift__",   "__rrshift__"};
+const char* const kInPlaceName[] = {
+    "add_",        "sub_",     "mul_",    "div_",     "__ifloordiv__", "remainder_", "__ipow__",
+    "__imatmul__", "__iand__", "__ior__", "__ixor__", "__ilshift__",   "__irshift__"};
+
+// An override's TypeError lets Python ask the other side.
+PyObject* overridden(const char* name, PyObject* self, PyObject* other) {
+  PyObject* result = guarded([&] { return override_operator(name, self, other); });
+  if (!result && other && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return result;
+}
+
 template <int K>
 PyObject* binary(PyObject* a, PyObject* b) {
   if (is_tensor(a)) {
-    // a subclass or duck type on the right with its own protocol is asked first by the parser
+    if (asks_override(a) || asks_override(b)) [[unlikely]]
+      return overridden(kForwardName[K], a, b);
     PyObject* args[] = {b};
     return or_not_implemented(forward_call[K](a, args, 1, nullptr), b);
   }
+  if (asks_override(b) || asks_override(a)) [[unlikely]]
+    return overridden(kReflectedName[K], b, a);
   if (!reflected_call[K]) Py_RETURN_NOTIMPLEMENTED;
+  if (K == kDiv && is_array(a)) {  // the one operator with an array on its left that PyTorch has
+    Object inverse(guarded([&] { return wrap(ops::reciprocal(as_tensor(b))); }));
+    return inverse ? PyNumber_Multiply(inverse.get(), a) : nullptr;
+  }
   PyObject* args[] = {a};
   return or_not_implemented(reflected_call[K](b, args, 1, nullptr), a);
 }
 
 template <int K>
 PyObject* in_place(PyObject* a, PyObject* b) {
+  if (asks_override(a) || asks_override(b)) [[unlikely]]
+    return overridden(kInPlaceName[K], a, b);
   if (!inplace_call[K]) return binary<K>(a, b);
   PyObject* args[] = {b};
   return or_not_implemented(inplace_call[K](a, args, 1, nullptr), b);
@@ -319,6 +367,13 @@ PyObject* in_place(PyObject* a, PyObject* b) {
 
 template <int K>
 PyObject* unary(PyObject* a) {
+  if (asks_override(a)) [[unlikely]]
+    return overridden(kForwardName[K], a, nullptr);
+  if (K == kInvert && category(as_tensor(a).dtype()) >= Category::Floating) {
+    PyErr_SetString(PyExc_TypeError,
+                    "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return nullptr;
+  }
   return forward_call[K](a, nullptr, 0, nullptr);
 }
 
@@ -330,24 +385,39 @@ PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulo) {
   if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return in_place<kPow>(a, b);
 }
-PyObject* positive(PyObject* a) { return incref(a); }
+PyObject* positive(PyObject* a) {
+  return asks_override(a) ? overridden("positive", a, nullptr) : incref(a);
+}
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   static const int symbol[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+  if (asks_override(a) || asks_override(b)) [[unlikely]]
+    return overridden(kForwardName[symbol[op]], a, b);
   // NumPy would compare the tensor as one object
   Object array;
-  if ((op == Py_EQ || op == Py_NE) && std::strcmp(Py_TYPE(b)->tp_name, "numpy.ndarray") == 0) {
+  if ((op == Py_EQ || op == Py_NE) && is_array(b)) {
     array = Object(guarded([&] { return wrap(tensor_from_sequence(b)); }));
-    if (!array) return nullptr;
+    if (!array) return or_not_implemented(nullptr, b);  // no dtype for these elements
     b = array.get();
   }
   PyObject* args[] = {b};
   return or_not_implemented(forward_call[symbol[op]](a, args, 1, nullptr), b);
 }
 
+// A number of a conversion that an override may answer.
+#define ASK(NAME)                    \
+  if (asks_override(o)) [[unlikely]] \
+  return must(override_method(o, NAME))
+
 int truth(PyObject* o) {
   int value = -1;
   guarded_status([&] {
+    if (asks_override(o)) [[unlikely]] {
+      Object answer(must(override_method(o, "__bool__")));
+      value = PyObject_IsTrue(answer.get());
+      must(value);
+      return;
+    }
     const Tensor& t = self_of(o);
     check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     check(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
@@ -360,9 +430,16 @@ int truth(PyObject* o) {
   return value;
 }
 
-Scalar number_of(PyObject* o) { return ops::item(self_of(o)); }
+Scalar number_of(PyObject* o) {
+  const Tensor& t = self_of(o);
+  check<ValueError>(t.numel() == 1,
+                    "only one element tensors can be converted to Python scalars, got ", t.numel(),
+                    " elements");
+  return ops::item(t);
+}
 PyObject* to_float(PyObject* o) {
   return guarded([&]() -> PyObject* {
+    ASK("__float__");
     Scalar s = number_of(o);
     check(!s.is_complex() || s.to_complex().imag() == 0,
           "value cannot be converted to type double without overflow");
@@ -371,13 +448,17 @@ PyObject* to_float(PyObject* o) {
 }
 PyObject* to_int(PyObject* o) {
   return guarded([&]() -> PyObject* {
+    ASK("__int__");
     Scalar s = number_of(o);
+    check(!s.is_complex() || s.to_complex().imag() == 0,
+          "value cannot be converted to type int64_t without overflow");
     if (s.is_integral()) return PyLong_FromLongLong(s.to_int());
     return must(PyLong_FromDouble(s.to_double()));
   });
 }
 PyObject* to_index(PyObject* o) {
   return guarded([&]() -> PyObject* {
+    ASK("__index__");
     const Tensor& t = self_of(o);
     check<TypeError>(category(t.dtype()) <= Category::Integral && t.numel() == 1,
                      "only integer tensors of a single element can be converted to an index");
@@ -386,6 +467,7 @@ PyObject* to_index(PyObject* o) {
 }
 PyObject* to_complex(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
+    ASK("__complex__");
     auto z = number_of(o).to_complex();
     return PyComplex_FromDoubles(z.real(), z.imag());
   });
@@ -394,6 +476,11 @@ PyObject* to_complex(PyObject* o, PyObject*) {
 Py_ssize_t length(PyObject* o) {
   Py_ssize_t n = -1;
   guarded_status([&] {
+    if (asks_override(o)) [[unlikely]] {
+      Object answer(must(override_method(o, "__len__")));
+      n = Py_ssize_t(as_int(answer.get()));
+      return;
+    }
     const Tensor& t = self_of(o);
     check<TypeError>(t.dim() > 0, "len() of a 0-d tensor");
     n = t.sizes()[0];
@@ -405,12 +492,13 @@ PyObject* iterate(PyObject* o) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = self_of(o);
     check<TypeError>(t.dim() > 0, "iteration over a 0-d tensor");
-    Object parts(must(wrap(ops::unbind(t, 0))));
+    Object parts(asks_override(o) ? must(PyObject_CallMethod(o, "unbind", "i", 0))
+                                  : must(wrap(ops::unbind(t, 0))));
     return must(PyObject_GetIter(parts.get()));
   });
 }
 
-Py_hash_t identity_hash(PyObject* o) { return _Py_HashPointer(o); }
+Py_hash_t identity_hash(PyObject* o) { return reinterpret_cast<Py_hash_t>(o); }  // id(o)
 
 // ---- plain methods
 // ---------------------------------------------------------------------------------------
@@ -438,6 +526,8 @@ int64_t dim_argument(const char* op, const Tensor& t, PyObject* dim) {
 
 PyObject* size_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
+    if (asks_override(o)) [[unlikely]]
+      return must(override_method(o, "size", args, n, kw));
     const Tensor& t = self_of(o);
     PyObject* dim = only_argument("size", "dim", args, n, kw);
     if (!dim || dim == Py_None) return wrap_size(t.sizes());
@@ -446,6 +536,8 @@ PyObject* size_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject
 }
 PyObject* stride_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
+    if (asks_override(o)) [[unlikely]]
+      return must(override_method(o, "stride", args, n, kw));
     const Tensor& t = self_of(o);
     PyObject* dim = only_argument("stride", "dim", args, n, kw);
     if (dim && dim != Py_None) return PyLong_FromLongLong(t.stride(dim_argument("stride", t, dim)));
@@ -455,18 +547,23 @@ PyObject* stride_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObje
     return out.release();
   });
 }
-template <auto F>
+template <MethodName Name, auto F>
 PyObject* no_argument(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* { return F(self_of(o)); });
+  return guarded([&]() -> PyObject* {
+    ASK(Name.text);
+    return F(self_of(o));
+  });
 }
-#define PLAIN(NAME, EXPRESSION, DOC)                                                               \
-  PyMethodDef {                                                                                    \
-    NAME, no_argument<[](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, METH_NOARGS, \
-        DOC                                                                                        \
+#define PLAIN(NAME, EXPRESSION, DOC)                                                        \
+  PyMethodDef {                                                                             \
+    NAME, no_argument<NAME, [](const Tensor& t) -> PyObject* { return wrap(EXPRESSION); }>, \
+        METH_NOARGS, DOC                                                                    \
   }
 
 PyObject* requires_grad_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
+    if (asks_override(o)) [[unlikely]]
+      return must(override_method(o, "requires_grad_", args, n, kw));
     PyObject* value = only_argument("requires_grad_", "requires_grad", args, n, kw);
     check<TypeError>(!value || PyBool_Check(value),
                      "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
@@ -482,6 +579,8 @@ PyObject* requires_grad_method(PyObject* o, PyObject* const* args, Py_ssize_t n,
 }
 PyObject* is_contiguous_method(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
   return guarded([&]() -> PyObject* {
+    if (asks_override(o)) [[unlikely]]
+      return must(override_method(o, "is_contiguous", args, n, kw));
     MemoryFormat f = MemoryFormat::Contiguous;
     if (PyObject* format = only_argument("is_contiguous", "memory_format", args, n, kw)) {
       check<TypeError>(is_memory_format(format),
@@ -505,6 +604,7 @@ void detach_here(const Tensor& t) {
 }
 PyObject* detach_in_place(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
+    ASK("detach_");
     detach_here(self_of(o));
     return incref(o);
   });
@@ -529,10 +629,19 @@ PyMethodDef tensor_methods[] = {
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"detach_", detach_in_place, METH_NOARGS, nullptr},
     {"__complex__", to_complex, METH_NOARGS, nullptr},
+    {"__long__", [](PyObject* o, PyObject*) { return to_int(o); }, METH_NOARGS, nullptr},
+    {"__nonzero__",
+     [](PyObject* o, PyObject*) -> PyObject* {
+       const int value = truth(o);
+       return value < 0 ? nullptr : PyBool_FromLong(value);
+     },
+     METH_NOARGS, nullptr},
     PLAIN("dim", t.dim(), "Number of dimensions."),
-    PLAIN("ndimension", t.dim(), nullptr),
+    {"ndimension", no_argument<"dim", [](const Tensor& t) { return wrap(t.dim()); }>, METH_NOARGS,
+     nullptr},
     PLAIN("numel", t.numel(), "Number of elements."),
-    PLAIN("nelement", t.numel(), nullptr),
+    {"nelement", no_argument<"numel", [](const Tensor& t) { return wrap(t.numel()); }>, METH_NOARGS,
+     nullptr},
     PLAIN("element_size", t.itemsize(), "Bytes of one element."),
     PLAIN("storage_offset", t.offset(), nullptr),
     PLAIN("is_floating_point", t.is_floating(), nullptr),

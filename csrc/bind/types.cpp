@@ -130,7 +130,30 @@ PyObject* device_reduce(PyObject* self, PyObject*) {
 PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullptr},
                                {"index", device_get_index, nullptr, nullptr, nullptr},
                                {}};
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
+// As a context (`with device:`) or decorator: factories without a device argument use it. What that
+// takes is written in Python.
+PyObject* device_context(const char* function, PyObject* argument, PyObject* second = nullptr) {
+  return guarded([&]() -> PyObject* {
+    Object module(must(PyImport_ImportModule("flambeau._device_mode")));
+    Object f(must(PyObject_GetAttrString(module.get(), function)));
+    return must(PyObject_CallFunctionObjArgs(f.get(), argument, second, nullptr));
+  });
+}
+PyObject* device_enter(PyObject* self, PyObject*) { return device_context("_enter", self); }
+PyObject* device_exit(PyObject* self, PyObject*) {
+  Object done(device_context("_exit", self));
+  if (!done) return nullptr;
+  Py_RETURN_FALSE;
+}
+PyObject* device_call(PyObject* self, PyObject* args, PyObject*) {
+  PyObject* function;
+  if (!PyArg_ParseTuple(args, "O", &function)) return nullptr;
+  return device_context("device_decorator", self, function);
+}
+PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
+                                {"__enter__", device_enter, METH_NOARGS, nullptr},
+                                {"__exit__", device_exit, METH_VARARGS, nullptr},
+                                {}};
 
 // ---- Generator
 // ---------------------------------------------------------------------------------------
@@ -315,6 +338,7 @@ void add_types(PyObject* module) {
                            {Py_tp_str, fn(device_str)},
                            {Py_tp_richcompare, fn(device_compare)},
                            {Py_tp_hash, fn(device_hash)},
+                           {Py_tp_call, fn(device_call)},
                            {Py_tp_getset, device_getset},
                            {Py_tp_methods, device_methods}});
   generator_type = make_type("torch.Generator", sizeof(PyGenerator),

@@ -110,6 +110,10 @@ chalf = complex32
 cfloat = complex64
 cdouble = complex128
 
+dsmm = spmm = _C.ops.mm
+hsmm = _C.ops.hspmm
+saddmm = _C.ops.sspaddmm
+
 inf = _builtins.float("inf")
 nan = _builtins.float("nan")
 pi = 3.141592653589793
@@ -119,8 +123,8 @@ newaxis = None
 # loaded on first use
 _LAZY_MODULES = {
     "_VF", "amp", "backends", "cpu", "cuda", "distributions", "fft", "func", "jit", "linalg",
-    "masked", "multiprocessing", "nn", "optim", "overrides", "random", "serialization", "signal",
-    "sparse", "special", "storage", "testing", "types", "utils", "version",
+    "masked", "multiprocessing", "nn", "optim", "overrides", "package", "random", "serialization",
+    "signal", "sparse", "special", "storage", "testing", "types", "utils", "version",
 }  # fmt: skip
 _LAZY_NAMES = {
     "save": "serialization",
@@ -183,9 +187,6 @@ def __getattr__(name):
         return _importlib.import_module("." + name, __package__)
     if name in _LAZY_NAMES:
         value = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
-        globals()[name] = value
-        return value
-    if name.startswith("_foreach_") and (value := _lazy.foreach(name)) is not None:
         globals()[name] = value
         return value
     if name == "torch":  # `torch.torch`, by which some packages reach names

@@ -2,8 +2,8 @@
 
 A finder at the front of `sys.meta_path` answers for ``torch`` and everything below it with the very
 module object of flambeau, so a class has one identity under both names. An installed PyTorch is
-never reached. `importlib.metadata` sees a distribution ``torch`` of the version we follow. Processes
-that `multiprocessing` starts by "spawn" or "forkserver" have the alias, too.
+never reached. `importlib.metadata` sees a distribution ``torch`` of the version we follow.
+Processes that `multiprocessing` starts by "spawn" or "forkserver" have the alias, too.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._C import Tensor, ops
+from ._torch_function import let_override
 
 __all__ = ["cdist", "chain_matmul", "einsum", "tensordot"]
 
@@ -114,3 +115,6 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     return ops.cdist(x1, x2, p, _MODES[compute_mode])
+
+
+let_override(globals(), __all__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _C
 from ._C import Tensor, ops
 from ._size import Size
+from ._torch_function import let_override
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -137,7 +138,7 @@ def is_same_size(input, other):
 
 def to_dlpack(tensor):
     """A DLPack capsule that shares the tensor's memory."""
-    return tensor.__dlpack__()
+    return _C._to_dlpack(tensor, False, False)
 
 
 def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None,
@@ -169,6 +170,10 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
 
 def numel(input):
     """The number of elements."""
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            "numel(): argument 'input' (position 1) must be Tensor, not " + type(input).__name__
+        )
     return input.numel()
 
 
@@ -365,15 +370,39 @@ def set_flush_denormal(mode):
 
 
 def get_default_device():
-    """The device of new tensors."""
-    from ._factory import _default_device
+    """The device of new tensors: the innermost ``with device:``, else `set_default_device`'s.
 
-    return _C.device(_default_device() or "cpu")
+    >>> flambeau.get_default_device()
+    device(type='cpu')
+    """
+    if not _C._len_torch_function_stack():
+        return _C.device("cpu")
+    from ._device_mode import current_device
+
+    return current_device()
+
+
+_C._get_default_device = lambda: str(get_default_device())
 
 
 def set_default_device(device):
-    """Only the cpu can be the default device in this build."""
-    if device is not None and _C.device(device).type != "cpu":
-        raise NotImplementedError(
-            f"set_default_device: {device!r} is not available, this build has 'cpu' (and 'meta')"
-        )
+    """Sets the device of tensors that factories make without ``device``; None means the cpu.
+
+    Costs factories the time of a mode of `overrides.TorchFunctionMode` unless it is the cpu.
+
+    >>> flambeau.set_default_device("meta")
+    >>> flambeau.ones(2).device
+    device(type='meta')
+    >>> flambeau.set_default_device(None)
+    """
+    from ._device_mode import set_default
+
+    set_default(device)
+
+
+let_override(
+    globals(),
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod detach_"
+    " embedding_renorm_ is_complex is_conj is_floating_point is_inference is_neg is_nonzero"
+    " is_same_size is_signed get_device meshgrid nonzero numel vander".split(),
+)

@@ -14,7 +14,8 @@ NAMES = {
     for module, names in {
         "_dynamo.eval_frame": "compile",
         "_checks": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented"
-        " _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with",
+        " _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with"
+        " _test_check",
         "_streams": "Stream Event get_device_module",
         "_symbolic": "SymBool SymFloat SymInt sym_constrain_range sym_constrain_range_for_size"
         " sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum cond"
@@ -28,10 +29,15 @@ NAMES = {
     }.items()
     for name in names.split()
 }
-
-
-def foreach(name):
-    """`_foreach_add` and its like, which are made on first use."""
-    from . import _foreach
-
-    return _foreach.FUNCTIONS.get(name)
+# Each also with an underscore, in place.
+_FOREACH = (
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10"
+    " log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc add"
+    " sub mul div clamp_max clamp_min maximum minimum pow addcmul addcdiv lerp"
+)
+NAMES.update(
+    (f"_foreach_{name}{mark}", "_foreach") for name in _FOREACH.split() for mark in ("", "_")
+)
+NAMES.update(
+    (f"_foreach_{name}", "_foreach") for name in "clone copy_ max mm norm powsum zero_".split()
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._autocast import autocast_policy
 from ._C import Tensor, ops
+from ._torch_function import let_override
 
 __all__ = ["lu", "pca_lowrank", "svd_lowrank"]
 
@@ -103,3 +104,6 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+let_override(globals(), __all__)

@@ -75,6 +75,25 @@ for _type in (_C.dtype, _C.memory_format, _C.layout):
 copyreg.pickle(_C.device, lambda device: (_device, (str(device),)))
 
 
+def generator_state(generator) -> tuple:
+    """What a file holds of a generator: (seed, offset, which the CPU's lacks, state)."""
+    return generator.initial_seed(), None, generator.get_state()
+
+
+def _generator(device):
+    return _C.Generator(device)
+
+
+def _set_generator_state(self, state: tuple) -> None:
+    seed, _, t = state
+    self.manual_seed(seed)
+    self.set_state(t)
+
+
+copyreg.pickle(_C.Generator, lambda g: (_generator, (g.device,), generator_state(g)))
+setattr(_C.Generator, "__setstate__", _set_generator_state)  # noqa: B010
+
+
 # `kind` is None for Tensor itself.
 def _rebuild_tensor(kind, handle, dtype, offset, sizes, strides, requires_grad, state):
     t = _C._tensor_from_storage(handle.storage, dtype, offset, sizes, strides)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._C import ops
+from ._torch_function import let_override
 
 # The numbers that stand for them in the arguments.
 SAMPLING_MODES = ("bilinear", "nearest", "bicubic")
@@ -115,3 +116,8 @@ def cubic_weight(x, a=-0.75):
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return ops.where(x <= 1, near, ops.where(x < 2, far, ops.zeros_like(x)))
+
+
+let_override(
+    globals(), ["affine_grid_generator", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
+)

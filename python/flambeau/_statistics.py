@@ -6,6 +6,7 @@ import builtins
 from collections import namedtuple
 
 from ._C import Tensor, ops
+from ._torch_function import let_override
 
 __all__ = ["gradient", "histogram", "histogramdd", "unravel_index"]
 
@@ -304,3 +305,6 @@ def unravel_index(indices, shape):
         out.append(rest % s)
         rest = ops.div(rest, s, rounding_mode="floor")
     return tuple(reversed(out))
+
+
+let_override(globals(), __all__)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from . import _C
 from ._C import Tensor, ops
+from ._torch_function import DisableTorchFunction, _overridable
+from ._torch_function import _disabled_torch_function_impl as _disabled_torch_function_impl
+
+
+def _plain_method(function):
+    """Decorator: a method of Tensor that overrides do not see."""
+    setattr(Tensor, function.__name__, function)
+    return function
 
 
 def _method(function):
-    setattr(Tensor, function.__name__, function)
-    return function
+    """Decorator: a method of Tensor, which `__torch_function__` can override."""
+    return _plain_method(_overridable(function))
 
 
 class RemovableHandle:
@@ -36,18 +44,6 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
     Args: ``gradient``, of this tensor's shape, weights its elements (1 for a one-element tensor);
     ``inputs`` limits accumulation to these leaves. Raises RuntimeError without a graph.
     """
-    if _type(self) is not Tensor and _C._has_torch_function(self):
-        from .overrides import handle_torch_function
-
-        return handle_torch_function(
-            Tensor.backward,
-            (self,),
-            self,
-            gradient=gradient,
-            retain_graph=retain_graph,
-            create_graph=create_graph,
-            inputs=inputs,
-        )
     from . import autograd
 
     return autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
@@ -83,10 +79,10 @@ def __format__(self, spec):
 
 @_method
 def __contains__(self, element):
-    if isinstance(element, (Tensor, bool, int, float, complex)):
+    if isinstance(element, (Tensor, _bool, int, float, complex)):
         return bool((self == element).any().item())
     raise RuntimeError(
-        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {_type(element)}."
     )
 
 
@@ -102,59 +98,86 @@ def numpy(self, *, force=False):
 
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
-    if self.requires_grad and _C.is_grad_enabled():
-        raise RuntimeError(
-            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-        )
-    if self.dtype is _C.bfloat16:
-        raise TypeError(
-            "Got unsupported ScalarType BFloat16: NumPy has no such type; convert with .float() "
-            "first"
-        )
-    if self.is_meta:
-        raise TypeError("can't convert meta device type tensor to numpy: it has no data")
-    if self.requires_grad:  # under no_grad: nothing is recorded of what the array does
-        self = self.detach()
-    return (
-        np.asarray(memoryview(self))
-        if self.numel()
-        else np.empty(tuple(self.shape), _numpy_dtype(self.dtype))
-    )
-
-
-def _numpy_dtype(dtype):
-    return str(dtype).rsplit(".", 1)[-1]
+    return np.asarray(_C._array_export(self))
 
 
 @_method
-def __array__(self, dtype=None, copy=None):
+def __array__(self, dtype=None, *, copy=None):
     array = self.numpy()
-    return array if dtype is None else array.astype(dtype, copy=False)
+    if dtype is None and not copy:
+        return array
+    if copy is False and array.dtype != dtype:
+        raise ValueError(
+            f"Unable to avoid copy while creating an array as requested: {array.dtype} is not"
+            f" {dtype}"
+        )
+    return array.astype(dtype or array.dtype, copy=bool(copy))
 
 
 @_method
 def __array_wrap__(self, array, context=None, return_scalar=False):
-    from ._factory import as_tensor
-
     if array.dtype == bool:
         array = array.astype("uint8")
-    return as_tensor(array)
+    return _C._from_array(array, False)
 
 
 Tensor.__array_priority__ = 1000
 
 
 @_method
+def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
+    """A DLPack capsule of this tensor, as consumers such as ``numpy.from_dlpack`` ask for it.
+
+    Args:
+        stream: None or -1: the cpu has no streams.
+        max_version: the newest DLPack version the consumer reads, as (major, minor); from (1, 0)
+            on the capsule is a versioned one.
+        dl_device: the device that the consumer wants, (1, 0) for the cpu.
+        copy: True for memory of its own.
+
+    Raises:
+        BufferError: the tensor requires a gradient or has no data.
+    """
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if stream is not None and _type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if stream is not None and stream != -1:
+        raise AssertionError("stream should be None on cpu.")
+    if dl_device is not None and tuple(dl_device) != (1, 0):
+        raise NotImplementedError(
+            f"__dlpack__: device {tuple(dl_device)} is not available in this build, (1, 0) is: the"
+            " cpu"
+        )
+    versioned = max_version is not None and max_version[0] >= 1
+    return _C._to_dlpack(self.clone() if copy else self, versioned, _bool(copy))
+
+
+@_method
+def __dlpack_device__(self):
+    from ._dlpack import DLDeviceType
+
+    if not self.is_cpu:
+        raise ValueError(f"Unknown device type {self.device.type} for Dlpack")
+    return DLDeviceType.kDLCPU, 0
+
+
+@_method
 def type(self, dtype=None, non_blocking=False, **kwargs):
     """The tensor's type name, or the tensor converted to another dtype."""
     if dtype is None:
-        return "torch." + _LEGACY_NAMES[self.dtype]
+        return f"torch.{'sparse.' if self.is_sparse else ''}{_LEGACY_NAMES[self.dtype]}"
     if isinstance(dtype, str):
+        dtype = dtype.replace("torch.sparse.", "torch.") if self.is_sparse else dtype
         names = {"torch." + v: k for k, v in _LEGACY_NAMES.items()}
         if dtype not in names:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = names[dtype]
-    return self.to(getattr(dtype, "dtype", dtype))
+    if not isinstance(dtype, _C.dtype) and dtype not in (float, int, complex, _bool):
+        kind, dtype = dtype, getattr(dtype, "dtype", None)
+        if not isinstance(dtype, _C.dtype):
+            raise ValueError(f"invalid type: '{getattr(kind, '__module__', '')}.{kind.__name__}'")
+    return self.to(dtype)
 
 
 _LEGACY_NAMES = {
@@ -164,14 +187,26 @@ _LEGACY_NAMES = {
     _C.complex64: "ComplexFloatTensor", _C.complex128: "ComplexDoubleTensor",
 }  # fmt: skip
 
+_bool = True.__class__
 _type = __builtins__["type"] if isinstance(__builtins__, dict) else __builtins__.type
 
 
 def _legacy_new(cls, *args, device=None):
     """Tensor(2, 3), Tensor([1., 2.]), Tensor(other): float tensors (uninitialised for sizes)."""
+    with DisableTorchFunction():
+        return _construct(cls, args)
+
+
+def _construct(cls, args):
     from ._factory import tensor
 
     dtype = _C.get_default_dtype()
+    if len(args) == 1 and not isinstance(args[0], Tensor):
+        if args[0] is None or isinstance(args[0], (float, complex)):
+            kind = _type(args[0])
+            raise TypeError(f"new(): data must be a sequence (got {kind.__name__})")
+        if hasattr(args[0], "__index__") and not hasattr(args[0], "__len__"):
+            args = (args[0].__index__(),)
     if len(args) == 1 and isinstance(args[0], Tensor):
         out = args[0].detach()
         if cls is Tensor:
@@ -230,9 +265,9 @@ def __deepcopy__(self, memo):
     return _deepcopy_tensor(self, memo)
 
 
-@_method
+@_plain_method
 def __dir__(self):
-    return sorted(set(object.__dir__(self)))
+    return sorted(set(object.__dir__(self)) - {"volatile", "__cuda_array_interface__"})
 
 
 @_method
@@ -270,6 +305,12 @@ def dim_order(self):
 @_method
 def get_device(self):
     return -1
+
+
+@_method
+def to_sparse_coo(self):
+    """The tensor in the layout sparse_coo; `to_sparse` is the shorter name."""
+    return self.to_sparse()
 
 
 @_method
@@ -321,12 +362,15 @@ def __torch_function__(cls, func, types, args=(), kwargs=None):
     before = _C._set_torch_function_enabled(False)
     try:
         out = func(*args, **(kwargs or {}))
+        if cls is Tensor or func in _not_converted:
+            return out
+        return _as_subclass(out, cls)
     finally:
         _C._set_torch_function_enabled(before)
-    return out if cls is Tensor else _as_subclass(out, cls)
 
 
 Tensor.__torch_function__ = classmethod(__torch_function__)
+_not_converted = {Tensor._base.__get__, Tensor.grad.__get__}  # type: ignore[union-attr]
 
 
 @_method
@@ -342,18 +386,22 @@ def _as_subclass(value, cls):
         return value.as_subclass(cls)
     if isinstance(value, (tuple, list)):
         items = [_as_subclass(v, cls) for v in value]
-        return _type(value)(items) if _type(value) in (tuple, list) else value
+        if all(a is b for a, b in zip(items, value)):
+            return value
+        make = getattr(_type(value), "_make", _type(value))
+        return make(items)
     return value
 
 
-@_method
+@_plain_method
 def as_subclass(self, cls):
-    """This tensor as an instance of a subclass, sharing memory and history."""
-    return (
-        _C._make_subclass(cls, ops.alias(self), False)
-        if not self.requires_grad
-        else _C._make_subclass(cls, self, self.requires_grad)
-    )
+    """This tensor as an instance of a subclass, sharing memory and history.
+
+    >>> class Named(flambeau.Tensor): ...
+    >>> flambeau.ones(2).as_subclass(Named)
+    Named([1., 1.])
+    """
+    return _C._as_subclass(cls, self)
 
 
 def _rebuild_from_type_v2(function, kind, args, state):
@@ -363,10 +411,6 @@ def _rebuild_from_type_v2(function, kind, args, state):
         t = t.as_subclass(kind)
     t.__dict__.update(state)
     return t
-
-
-def _disabled_torch_function_impl(cls, func, types, args=(), kwargs=None):
-    return func(*args, **(kwargs or {}))
 
 
 Tensor.__rdiv__ = Tensor.__rtruediv__
@@ -379,3 +423,4 @@ Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.name = property(lambda self: None)
 Tensor._cdata = property(id)  # a tensor has one Python object for as long as anybody could ask
 Tensor.__module__ = "torch"
+_C.TensorBase = Tensor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._C import ops
+from ._torch_function import let_override
 
 
 def _chosen(results, return_inverse, return_counts):
@@ -32,3 +33,6 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     tensor([1, 2, 1])
     """
     return _chosen(ops._unique(input, True, dim), return_inverse, return_counts)
+
+
+let_override(globals(), ["unique", "unique_consecutive"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._C import ops
 from ._errors import LinAlgError
 from ._namespaces import fill
+from ._torch_function import let_override
 
 __all__ = [*fill(globals(), "linalg"), "LinAlgError", "diagonal"]
 
@@ -16,3 +17,6 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     torch.Size([5, 2])
     """
     return ops.diagonal(A, offset, dim1, dim2)
+
+
+let_override(globals(), ["diagonal"])

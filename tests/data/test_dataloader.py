@@ -167,7 +167,9 @@ def test_attributes_are_frozen():
 
 OPTIONS = [
     ({"num_workers": -1}, ValueError, "should be non-negative"),
-    ({"num_workers": 2}, NotImplementedError, "use num_workers=0"),
+    ({"prefetch_factor": -1, "num_workers": 1}, ValueError, "should be non-negative"),
+    ({"multiprocessing_context": "x", "num_workers": 1}, ValueError, "valid start method"),
+    ({"multiprocessing_context": 3, "num_workers": 1}, TypeError, "valid context"),
     ({"timeout": -1}, ValueError, "timeout option should be non-negative"),
     ({"prefetch_factor": 2}, ValueError, "prefetch_factor option"),
     ({"persistent_workers": True}, ValueError, "needs num_workers > 0"),

@@ -102,3 +102,30 @@ ERRORS = [
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_data_pipes():
+    @data.functional_datapipe("plus_one_of_the_tests")
+    class PlusOne(data.IterDataPipe):
+        def __init__(self, source):
+            self.source = source
+
+        def __iter__(self):
+            return (x + 1 for x in self.source)
+
+    class Numbers(data.IterDataPipe):
+        def __iter__(self):
+            return iter(range(4))
+
+    pipe = Numbers().plus_one_of_the_tests()
+    assert isinstance(pipe, data.IterableDataset) and "plus_one_of_the_tests" in dir(pipe)
+    assert [b.tolist() for b in data.DataLoader(pipe, 2, num_workers=1)] == [[1, 2], [3, 4]]
+    assert repr(Numbers()).endswith("Numbers")
+    with pytest.raises(AttributeError, match="object has no attribute 'nothing'"):
+        pipe.nothing()
+    with pytest.raises(Exception, match="already taken"):
+        data.functional_datapipe("plus_one_of_the_tests")(PlusOne)
+    with pytest.raises(TypeError, match="can only decorate"):
+        data.functional_datapipe("other")(int)
+    chunk = data.DataChunk(x for x in (1, 2))
+    assert chunk == [1, 2] and chunk.as_str() == "[1, 2]" and list(chunk.raw_iterator()) == [1, 2]

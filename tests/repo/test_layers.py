@@ -97,9 +97,11 @@ PYTHON_LAYERS = {
     "nn": BASE | {"autograd", "functional", "methods", "utils"},
     "func": BASE | {"autograd", "nn", "transforms", "utils"},
     "optim": BASE | {"autograd", "utils"},
-    "utils": BASE | {"autograd", "root"},
+    "multiprocessing": BASE,
+    "utils": BASE | {"autograd", "multiprocessing", "root"},
     "amp": BASE | {"autograd", "root"},
     "serialization": BASE | {"autograd", "root"},
+    "package": BASE | {"autograd", "facade", "root", "serialization"},
     "testing": BASE | {"autograd", "root"},
     # methods of Tensor that reach up, at call time
     "methods": BASE | {"autograd", "facade"},
@@ -107,16 +109,14 @@ PYTHON_LAYERS = {
     "cli": BASE | {"root", "facade"},
     "compile": BASE | {"autograd", "root"},
     "distributed": BASE | {"autograd", "functional", "nn", "root", "utils"},
-    # names of PyTorch's that stand for parts of other layers, or for parts that are not built yet
-    "names": BASE
-    | {"autograd", "facade", "func", "nn", "root", "serialization", "transforms", "utils"},
 }
 # Any other public module beside these: a facade over the base (linalg, fft, random, …).
 FACADE = BASE | {"autograd", "functional", "root"}
-EVERYTHING = {"root", "__main__"}
+EVERYTHING = {"root", "__main__", "names"}
+# Modules that give what lies elsewhere the place it has in PyTorch's tree.
 NAMES = {
-    "_c_names", "_dynamo", "_functorch", "_inductor", "_jit_internal", "_native", "export",
-    "functional", "fx", "hub",
+    "_c_names", "_dynamo", "_foreach", "_functorch", "_jit_internal", "_native", "export",
+    "functional", "fx", "hub", "library",
 }  # fmt: skip
 
 
@@ -133,17 +133,14 @@ def layer_of(module):
     parts = module.split(".")[1:]
     if not parts:
         return "root"
+    old_layers = ("intrinsic", "qat", "quantizable", "quantized")
+    if parts[0] in NAMES or (parts[0] in ("ao", "nn") and set(parts) & set(old_layers)):
+        return "names"
     if parts[0] == "nn" and len(parts) > 1:
         if parts[1].lstrip("_").startswith(("functional", "reduction")):
             return "functional"
     if parts[0] == "_tensor":
         return "methods"
-    if parts[0] in NAMES or (
-        parts[0] == "nn"
-        and parts[1:2]
-        and parts[1] in ("intrinsic", "qat", "quantizable", "quantized")
-    ):
-        return "names"
     if parts[1:2] == ["amp"]:  # the old names of amp: cpu.amp, cuda.amp
         return "amp"
     if parts[0] in ("_alias", "_alias_metadata", "_info"):

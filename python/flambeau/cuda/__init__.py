@@ -242,8 +242,8 @@ __all__ = sorted(
     [
         *(n for n in _needing if not n.startswith("_")),
         "CudaError", "DeferredCudaCallError", "OutOfMemoryError", "StreamContext",
-        "default_generators", "device", "device_count", "device_of", "empty_cache",
-        "get_allocator_backend", "get_arch_list",
+        "default_generators", "device",
+        "device_count", "device_of", "empty_cache", "get_allocator_backend", "get_arch_list",
         "get_gencode_flags", "get_rng_state_all", "has_half", "has_magma", "host_memory_stats",
         "host_memory_stats_as_nested_dict", "is_available", "is_bf16_supported",
         "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "list_gpu_processes",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.connection
+import os
 import pickle
 import signal
 import sys
+import threading
 import time
 import warnings
 
@@ -63,8 +65,17 @@ class ProcessExitedException(ProcessException):
         return type(self), arguments
 
 
+def _end_with_parent():
+    """Interrupts this process when the one that started it is gone."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGINT)
+
+
 def _run(fn, index, args, errors):
     """What a process does: the traceback of an exception goes back through a pipe."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         fn(index, *args)
     except KeyboardInterrupt:
@@ -122,7 +133,7 @@ class ProcessContext:
         if failed is None:
             return not self.sentinels
         self._end_others(grace_period)
-        self._fail(failed)
+        raise self._error(failed)
 
     def _wait(self, seconds):
         deadline = time.monotonic() + seconds
@@ -141,7 +152,7 @@ class ProcessContext:
                 process.kill()
             process.join()
 
-    def _fail(self, index):
+    def _error(self, index):
         process = self.processes[index]
         errors = self.error_files[index]
         try:
@@ -150,26 +161,24 @@ class ProcessContext:
             text = None
         if text is not None:
             message = f"\n\n-- Process {index} terminated with the following error:\n{text}"
-            raise ProcessRaisedException(message, index, process.pid)
+            return ProcessRaisedException(message, index, process.pid)
         code = process.exitcode
         if code >= 0:
             message = f"process {index} terminated with exit code {code}"
-            raise ProcessExitedException(message, index, process.pid, code)
+            return ProcessExitedException(message, index, process.pid, code)
         try:
             name = signal.Signals(-code).name
         except ValueError:
             name = f"<Unknown signal {-code}>"
         message = f"process {index} terminated with signal {name}"
-        raise ProcessExitedException(message, index, process.pid, code, name)
+        return ProcessExitedException(message, index, process.pid, code, name)
 
 
 class SpawnContext(ProcessContext):
     """The old name of `ProcessContext`."""
 
     def __init__(self, processes, error_files):
-        warnings.warn(
-            "SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2
-        )
+        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
         super().__init__(processes, error_files)
 
 

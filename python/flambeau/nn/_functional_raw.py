@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flambeau._C import ops
+from flambeau._torch_function import let_override
 
 from . import functional as F
 from ._functional_embedding import bags_of_rows
@@ -117,3 +118,10 @@ def embedding_bag(
             bag_of = bag_of[:0]
     counts = counts.to(offsets.dtype)
     return bags, bag_of.to(offsets.dtype), counts, counts if largest is None else largest
+
+
+let_override(
+    globals(),
+    "cosine_embedding_loss embedding_bag hinge_embedding_loss margin_ranking_loss"
+    " norm_except_dim poisson_nll_loss triplet_margin_loss".split(),
+)

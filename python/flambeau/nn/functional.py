@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from flambeau._autocast import autocast_policy
 from flambeau._C import Tensor, ops
+from flambeau._torch_function import let_override
 from flambeau.autograd import no_grad
 
 from . import _reduction as _Reduction
@@ -304,6 +305,11 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 # By the name of this module they are pickled, also into PyTorch's files.
-for _function in list(globals().values()):
-    if str(getattr(_function, "__module__", "")).startswith("flambeau.nn._functional"):
+_own = []
+for _name, _function in list(globals().items()):
+    _module = str(getattr(_function, "__module__", ""))
+    if _module.startswith("flambeau.nn._functional"):
         _function.__module__ = __name__
+    if _module.startswith("flambeau.nn._functional") or _module == __name__:
+        _own.append(_name)
+let_override(globals(), [_name for _name in _own if not _name.startswith("_")])

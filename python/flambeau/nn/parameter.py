@@ -172,7 +172,8 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        if getattr(func, "__name__", "").removeprefix("to_") not in _CALLABLE:
+        name = getattr(func, "__name__", "")
+        if name not in ("__get__", "__set__") and name.removeprefix("to_") not in _CALLABLE:
             _refuse(func, cls)
         before = _C._set_torch_function_enabled(False)
         try:

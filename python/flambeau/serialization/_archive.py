@@ -16,7 +16,8 @@ _CENTRAL_HEADER = struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = struct.Struct("<4sLQL")
-_FULL = 0xFFFFFFFF
+_FULL = 0xFFFFFFFF  # in a narrow field: look at the wide one
+_WIDE_FROM = _FULL
 # Deflate makes at most about 1032 bytes of one.
 _MAX_RATIO = 1100
 _PADDING_ID = 0x4246  # "FB", as PyTorch's
@@ -56,12 +57,12 @@ class ArchiveWriter:
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
         encoded, length, start = f"{self._folder}/{name}".encode(), view.nbytes, self._position
         crc = zlib.crc32(view) if self._crc else 0
-        extra = struct.pack("<2H2Q", 1, 16, length, length) if length >= _FULL else b""
+        extra = struct.pack("<2H2Q", 1, 16, length, length) if length >= _WIDE_FROM else b""
         header = _LOCAL_HEADER.size + len(encoded) + len(extra)
         padding = -(start + header + 4) % self._alignment
         extra += struct.pack("<HH", _PADDING_ID, padding) + b"Z" * padding
-        shown = min(length, _FULL)
-        version, flags = _version_and_flags(encoded, length >= _FULL)
+        shown = _shown(length)
+        version, flags = _version_and_flags(encoded, length >= _WIDE_FROM)
         self._put(
             _LOCAL_HEADER.pack(
                 b"PK\x03\x04", version, flags, 0, 0, _DATE, crc, shown, shown, len(encoded),
@@ -77,34 +78,36 @@ class ArchiveWriter:
         start = self._position
         for name, crc, length, position in self._entries:
             large = []
-            if length >= _FULL:
+            if length >= _WIDE_FROM:
                 large += [length, length]
-            if position >= _FULL:
+            if position >= _WIDE_FROM:
                 large.append(position)
             extra = struct.pack(f"<2H{len(large)}Q", 1, 8 * len(large), *large) if large else b""
             version, flags = _version_and_flags(name, bool(large))
-            shown = min(length, _FULL)
+            shown = _shown(length)
             self._put(
                 _CENTRAL_HEADER.pack(
                     b"PK\x01\x02", version, version, flags, 0, 0, _DATE, crc, shown, shown,
-                    len(name), len(extra), 0, 0, 0, 0, min(position, _FULL),
+                    len(name), len(extra), 0, 0, 0, 0, _shown(position),
                 )
                 + name + extra
             )  # fmt: skip
         end, count = self._position, len(self._entries)
-        if end >= _FULL or count >= 0xFFFF:
+        if end >= _WIDE_FROM or count >= 0xFFFF:
             self._put(
                 _END_64.pack(b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, end - start, start)
                 + _LOCATOR_64.pack(b"PK\x06\x07", 0, end, 1)
             )
         shown = min(count, 0xFFFF)
         self._put(
-            _END.pack(
-                b"PK\x05\x06", 0, 0, shown, shown, min(end - start, _FULL), min(start, _FULL), 0
-            )
+            _END.pack(b"PK\x05\x06", 0, 0, shown, shown, _shown(end - start), _shown(start), 0)
         )
         if hasattr(self._file, "flush"):
             self._file.flush()
+
+
+def _shown(number: int) -> int:
+    return number if number < _WIDE_FROM else _FULL
 
 
 def _version_and_flags(name: bytes, large: bool) -> tuple[int, int]:

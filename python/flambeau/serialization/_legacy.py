@@ -18,6 +18,7 @@ from flambeau._untyped import swap_bytes
 
 from ._location import Placement
 from ._options import SourceChangeWarning, data_is_skipped
+from ._rebuild import bytes_have_come
 from ._restricted import RestrictedUnpickler, refuse, shown
 from ._unpickle import Reading, meta_storage, storage_id, swap_unit, with_kind
 
@@ -41,7 +42,21 @@ class _Root:
         self.untyped = untyped
         self.kind = kind
         self.count = count
-        self.typed = with_kind(untyped, kind)
+        self._typed = {kind: with_kind(untyped, kind)}
+
+    def typed(self, kind):
+        """The storage with the dtype of `kind`."""
+        if kind not in self._typed:
+            self._typed[kind] = with_kind(self.untyped, kind)
+        return self._typed[kind]
+
+    def complete(self, swap: bool) -> None:
+        """Once it has its bytes."""
+        if self.untyped.device.type != "meta":
+            if swap:
+                swap_bytes(self.untyped, swap_unit(self.kind))
+            for storage in self._typed.values():
+                bytes_have_come(storage)
 
 
 def load_legacy(file, label: str, place: Placement, reading: Reading):
@@ -65,7 +80,7 @@ def load_legacy(file, label: str, place: Placement, reading: Reading):
             roots[key] = _Root(storage, kind, count)
         root = roots[key]
         if view is None:
-            return root.typed if root.kind is kind else with_kind(root.untyped, kind)
+            return root.typed(kind)
         view_key, start, size = _view(view)
         if view_key not in views:
             views[view_key] = _part(root, start * kind.itemsize, size * kind.itemsize, kind)
@@ -79,8 +94,7 @@ def load_legacy(file, label: str, place: Placement, reading: Reading):
         raise refuse("a storage twice")
     for key in keys:
         _fill(file, label, roots[key])
-        if little != (sys.byteorder == "little") and roots[key].untyped.device.type != "meta":
-            swap_bytes(roots[key].untyped, swap_unit(roots[key].kind))
+        roots[key].complete(little != (sys.byteorder == "little"))
     if len(keys) != len(roots):
         raise RuntimeError(f"load: cannot read {label}: it lacks the bytes of some storages")
     return result

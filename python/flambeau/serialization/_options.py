@@ -71,7 +71,8 @@ class set_default_mmap_options:
 
     Args:
         flags: ``mmap.MAP_PRIVATE``, with which writes to the tensors stay in memory, or
-            ``mmap.MAP_SHARED``, with which they change the file.
+            ``mmap.MAP_SHARED``, with which they change the file (and leave its CRCs as they were:
+            only another ``load(mmap=True)`` takes it then).
     """
 
     def __init__(self, flags: int) -> None:

@@ -89,10 +89,20 @@ def _with_metadata(storage, offset, size, stride, requires_grad, metadata):
     conj, neg = metadata.get("conj") is True, metadata.get("neg") is True
     applied = storage.__dict__.setdefault("_applied", {})
     if (conj, neg) not in applied:
-        t = storage._tensor()
-        t = t.conj().clone() if conj else t
-        applied[conj, neg] = (t.neg() if neg else t)._typed_storage()
+        applied[conj, neg] = _applied(storage, conj, neg)._typed_storage()
     return _tensor(applied[conj, neg], offset, size, stride, requires_grad)
+
+
+def _applied(storage, conj: bool, neg: bool):
+    t = storage._tensor()
+    t = t.conj() if conj else t
+    return t.neg() if neg else t.clone()
+
+
+def bytes_have_come(storage) -> None:
+    """Applies the bits anew, to a storage that got its bytes after the tensors over it."""
+    for bits, target in getattr(storage, "_applied", {}).items():
+        target.copy_(_applied(storage, *bits)._typed_storage())
 
 
 def _meta_tensor(dtype, size, stride, requires_grad):
@@ -140,7 +150,7 @@ def _sparse_tensor(layout, data):
     from flambeau._sparse.pickling import rebuild
 
     if not isinstance(layout, _C.layout) or layout is _C.strided:
-        raise refuse(f"a sparse tensor of layout {layout!r:.40}")
+        raise refuse(f"a sparse tensor of layout {shown(layout)}")
     parts = 2 if layout is _C.sparse_coo else 3
     if not isinstance(data, tuple) or len(data) not in (parts + 1, 4):
         raise refuse("a sparse tensor without its parts")

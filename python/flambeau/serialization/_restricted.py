@@ -104,6 +104,8 @@ class RestrictedUnpickler:
                 handler(self)
         except pickle.UnpicklingError:
             raise
+        except _Outside as outside:
+            raise outside.args[0] from None
         except (
             IndexError, KeyError, TypeError, ValueError, AttributeError, OverflowError,
             UnicodeError, struct.error, RecursionError,
@@ -307,7 +309,15 @@ class RestrictedUnpickler:
             raise refuse(f"state for a {type(target).__qualname__}")
 
     def _persistent(self) -> None:
-        self._stack.append(self._persistent_load(self._pop()))
+        id = self._pop()
+        try:
+            self._stack.append(self._persistent_load(id))
+        except Exception as e:
+            raise _Outside(e) from None
+
+
+class _Outside(Exception):
+    """Carries an error of `persistent_load` out: it is not the pickle's."""
 
 
 def set_attributes(target, state) -> None:
@@ -402,6 +412,7 @@ _CONSTRUCTORS: dict = {
     complex: _scalar(complex),
     bool: _scalar(bool),
     str: _scalar(str),
+    bytes: lambda: b"",  # how protocol 2 writes it
     slice: slice,
     _C.device: _C.device,
     Size: _size,

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from typing import Any
 
 from flambeau import _C, _file_options
-from flambeau._pickle import with_memory
+from flambeau._pickle import generator_state, with_memory
 from flambeau._storage import TypedStorage
 
 from ._archive import ALIGNMENT, ArchiveWriter
@@ -205,6 +205,7 @@ _REBUILD_PARAMETER_WITH_STATE = _utils("_rebuild_parameter_with_state")
 _REBUILD_FROM_TYPE = _TorchGlobal("torch._tensor", "_rebuild_from_type_v2")
 _SIZE = _TorchGlobal("torch", "Size")
 _DEVICE = _TorchGlobal("torch", "device")
+_GENERATOR = _TorchGlobal("torch._C", "Generator")
 _STORAGES = {dtype: _TorchGlobal("torch", name) for dtype, name in STORAGE_OF_DTYPE.items()}
 
 
@@ -278,6 +279,8 @@ class _TensorPickler(_PurePickler):
             return _GET_LAYOUT, (str(obj),)
         if isinstance(obj, tuple) and type(obj).__name__ == "Size":
             return _SIZE, (tuple(obj),)
+        if isinstance(obj, _C.Generator):
+            return _GENERATOR, (obj.device,), generator_state(obj)
         if isinstance(obj, _C.device):
             return _DEVICE, (obj.type, *(() if obj.index is None else (obj.index,)))
         return NotImplemented

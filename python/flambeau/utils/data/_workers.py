@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
-import random  # workers seed it, and find it loaded
 import select
 import signal
 import socket
@@ -13,13 +12,11 @@ import time
 import weakref
 from collections import deque
 
-import flambeau.multiprocessing  # tensors of the dataset go to spawned workers by shared memory
-
-from . import _utils
 from ._utils.channel import Channel, Receiver
 from ._utils.worker import _worker_loop
 
 _CHECK_SECONDS = 1.0  # how often the workers are looked at while none says anything
+_SPARE_BYTES = 32 << 20  # of memory that the next pass finds ready
 _PATIENCE = 5.0  # for a worker to finish what it is doing at the end of a pass
 _open_channels: weakref.WeakSet = weakref.WeakSet()
 
@@ -49,11 +46,11 @@ class _Task:
 class _Worker:
     """A worker as the main process sees it."""
 
-    def __init__(self, id, process, channel):
+    def __init__(self, id, process, channel, spare):
         self.id = id
         self.process = process
         self.channel = channel
-        self.receiver = Receiver()
+        self.receiver = Receiver(spare)
         self.active = True  # has samples left in this pass
         self.waiting = 0  # tasks it has not answered
         self.before = 0  # samples that were taken before a resumed pass
@@ -85,6 +82,7 @@ class Workers:
         self.timeout = loader.timeout
         self.in_order = loader.in_order
         self.patience = _PATIENCE
+        self.spare = loader._spare_memory
         self.workers = []
         self.poll = select.poll()
         self.by_descriptor = {}
@@ -97,18 +95,22 @@ class Workers:
         except BaseException:
             self.shutdown(patience=0)
             raise
+        self.spare.clear()
 
     # ---- processes ------------------------------------------------------------------------------
 
     def _start(self, loader, id, resume):
         here, there = socket.socketpair()
+        method = self.context.get_start_method()
+        # A forked worker has the mappings of this process.
+        spare = self.spare[id :: loader.num_workers] if method == "fork" else []
         try:
-            parent = os.getpid() if self.context.get_start_method() != "forkserver" else None
+            parent = None if method == "forkserver" else os.getpid()
             process = self.context.Process(
                 target=_worker_loop,
                 args=(
                     self.make_fetcher, loader.dataset, there, self.base_seed, loader.worker_init_fn,
-                    id, loader.num_workers, parent, resume,
+                    id, loader.num_workers, parent, spare, resume,
                 ),
             )  # fmt: skip
             process.daemon = True
@@ -120,7 +122,7 @@ class Workers:
             raise
         finally:
             there.close()
-        worker = _Worker(id, process, channel)
+        worker = _Worker(id, process, channel, spare)
         self.workers.append(worker)
         self.by_descriptor[channel.fileno()] = worker
         self.poll.register(channel.fileno(), select.POLLIN)
@@ -135,9 +137,9 @@ class Workers:
     def _begin(self, indices, prefetch_factor, first, positions):
         self.indices = indices
         self.exhausted = False
-        self.tasks = deque()  # in the order of the batches
+        self.tasks: deque = deque()  # in the order of the batches
         self.by_number = {}
-        self.arrived = deque()  # when the order does not matter
+        self.arrived: deque = deque()  # when the order does not matter
         self.next_number = 0
         self.turn = first
         for worker in self.workers:
@@ -177,6 +179,9 @@ class Workers:
             deadline = time.monotonic() + 1.0
         for worker in self.workers:
             worker.channel.close()
+            for memory in worker.receiver.spare():
+                if memory.nbytes + sum(kept.nbytes for kept in self.spare) <= _SPARE_BYTES:
+                    self.spare.append(memory)
 
     # ---- tasks ----------------------------------------------------------------------------------
 
@@ -236,13 +241,18 @@ class Workers:
         self.by_number.pop(task.number, None)
 
     def _wait(self, deadline):
+        seconds = _CHECK_SECONDS
         for worker in self.workers:
-            worker.channel.flush()
-        backlog = any(worker.channel.backlog for worker in self.workers)
-        seconds = 0.005 if backlog else _CHECK_SECONDS
+            if worker.channel.backlog:
+                worker.channel.flush()
+                seconds = 0.005
         if deadline is not None:
             seconds = min(seconds, max(0.0, deadline - time.monotonic()))
-        events = self.poll.poll(seconds * 1000)
+        try:
+            events = self.poll.poll(seconds * 1000)
+        except KeyboardInterrupt:
+            self.patience = 0.0
+            raise
         for descriptor, _ in events:
             self._read(self.by_descriptor[descriptor])
         if events:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import _utils
+from ._utils.collate import default_collate, default_convert  # noqa: F401  (taken from here, too)
 from ._utils.position import Position, check_state
-from .dataset import IterableDataset
+from ._utils.worker import get_worker_info  # noqa: F401
+from .datapipe import IterDataPipe, MapDataPipe  # noqa: F401
+from .dataset import Dataset, IterableDataset  # noqa: F401
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
+
+_T = TypeVar("_T")
+# Types of two arguments, which packages name in their annotations.
+_collate_fn_t = Callable[[list[_T]], Any]
+_worker_init_fn_t = Callable[[int], None]
 
 
 class _DatasetKind:
@@ -138,6 +148,7 @@ class DataLoader:
         self.__initialized = True
         self._IterableDataset_len_called = None
         self._iterator = None
+        self._spare_memory: list = []
         self._position = None
         self._resume = None
         self.check_worker_number_rationality()
@@ -355,6 +366,8 @@ class _BaseDataLoaderIter:
         self._position = position
         position.follow(self)
         with position.replayed(resume):
+            if isinstance(self._dataset, IterDataPipe):
+                draw_seed(loader.generator)  # PyTorch's pipes share this one
             self._sampler_iter = iter(self._index_sampler)
             # Drawn also without workers, as it moves the random stream that programs rely on; not
             # where kept workers keep their seed.
@@ -394,7 +407,8 @@ class _BaseDataLoaderIter:
             warnings.warn(
                 f"Length of IterableDataset {self._dataset} was reported to be {expected} (when "
                 f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched."
-                + (self._num_workers > 0) * _LENGTH_HINT,
+                + (self._num_workers > 0)
+                * _LENGTH_HINT,
                 stacklevel=2,
             )
         return data
@@ -446,7 +460,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """A pass by worker processes."""
 
-    _pool = None
+    _pool: Any = None
 
     def __init__(self, loader):
         super().__init__(loader)

@@ -25,7 +25,7 @@ from flambeau import _C
 from flambeau._pickle import StorageHandle, _reduce_tensor
 
 _HEADER = struct.Struct("<IQI")  # bytes of meta and payload, number of descriptors
-_RECEIVED_AT_ONCE = 1 << 16
+_RECEIVED_AT_ONCE = 1 << 14
 _DESCRIPTORS_AT_ONCE = 200  # the system allows 253 in a message
 _MOST_BLOCKS_OUT = 4096  # beyond, batches are copied: a process has 65,530 mappings
 _ARENA = 1 << 18  # small buffers of a batch share blocks of this size
@@ -50,8 +50,8 @@ class Channel:
         self.socket = sock
         self._input = []  # what came of a message that is not complete
         self._missing = 0
-        self._descriptors = deque()
-        self._output = deque()
+        self._descriptors: deque = deque()
+        self._output: deque = deque()
 
     def fileno(self):
         return self.socket.fileno()
@@ -65,7 +65,7 @@ class Channel:
         """Writes a message, waiting until the other side takes it."""
         meta = pickle.dumps(meta, 5)
         parts = [_HEADER.pack(len(meta), len(payload), len(descriptors)), meta, payload]
-        attached = ()
+        attached = []
         if descriptors:
             attached = [(_LEVEL, _RIGHTS, array.array("i", descriptors))]
         sent = self.socket.sendmsg(parts, attached)
@@ -75,7 +75,7 @@ class Channel:
     def post(self, meta):
         """Writes a message without waiting; what does not fit now is written by `flush`."""
         meta = pickle.dumps(meta, 5)
-        self._output.append(memoryview(_HEADER.pack(len(meta), 0, 0) + meta))
+        self._output.append(_HEADER.pack(len(meta), 0, 0) + meta)
         self.flush()
 
     def flush(self):
@@ -91,7 +91,7 @@ class Channel:
             if sent == len(self._output[0]):
                 self._output.popleft()
             else:
-                self._output[0] = self._output[0][sent:]
+                self._output[0] = memoryview(self._output[0])[sent:]
 
     def receive(self, wait=True):
         """The messages that are there, as (meta, payload, descriptors); waits for the first.
@@ -101,7 +101,9 @@ class Channel:
         while True:
             try:
                 data, attached, _, _ = self.socket.recvmsg(
-                    _RECEIVED_AT_ONCE, _ANCILLARY, _CLOSE_ON_EXEC if wait else _NO_WAIT | _CLOSE_ON_EXEC
+                    _RECEIVED_AT_ONCE,
+                    _ANCILLARY,
+                    _CLOSE_ON_EXEC if wait else _NO_WAIT | _CLOSE_ON_EXEC,
                 )
             except BlockingIOError:
                 return []
@@ -194,6 +196,12 @@ class Memory:
         self._taken = []  # blocks of the batch in the making
         self._arena = None
         self._arena_used = 0
+
+    def adopt(self, memories):
+        """Blocks of the pass before, which the main process has under the numbers from 0 on."""
+        for memory in memories:
+            self._set_free(self.add(memory))
+        self.new.clear()
 
     def storage(self, nbytes):
         """Memory that the next batch can be written to; None where there is none to be had."""
@@ -327,7 +335,7 @@ class Sender:
             pickler = pickle.Pickler(file, 5, buffer_callback=self._buffer)
             pickler.dispatch_table = self._reductions
             pickler.dump(data)
-            payload = file.getbuffer()
+            payload: bytes | memoryview = file.getbuffer()
             inside = None
             if len(payload) > _SMALL:
                 # A large payload (text, objects) would wait in the socket until it is read.
@@ -448,8 +456,8 @@ class _Unpickler(pickle.Unpickler):
 class Receiver:
     """The main process's side of a channel: maps what a worker sent."""
 
-    def __init__(self):
-        self._blocks = {}
+    def __init__(self, spare=()):
+        self._blocks = dict(enumerate(spare))
         self._mentions = {}
 
     def open(self, meta, payload, descriptors):
@@ -481,6 +489,10 @@ class Receiver:
             return _Unpickler(payload, made, buffers).load()
 
         return kind, number, make
+
+    def spare(self):
+        """The blocks that another pass can use, when the worker has ended."""
+        return [memory for memory in self._blocks.values() if not memory.users]
 
     def free(self):
         """(id, how often it came) of the blocks that no tensor here lies in any more."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flambeau import _C
 from flambeau._exception_wrapper import ExceptionWrapper
 
@@ -93,7 +95,7 @@ class _Loop:
         self.where = f"in DataLoader worker process {worker_id}"
         self.dataset = dataset
         self.make_fetcher = make_fetcher
-        self.fetch = None
+        self.fetch: Any = None
         self.failure = None
         self.ended = False
         self.epoch = 0
@@ -170,8 +172,9 @@ class _Loop:
 
 
 def _worker_loop(
-    make_fetcher, dataset, connection, base_seed, init_fn, worker_id, num_workers, parent, resume
-):
+    make_fetcher, dataset, connection, base_seed, init_fn, worker_id, num_workers, parent, spare,
+    resume,
+):  # fmt: skip
     """The target of a worker process."""
     import gc
     import os
@@ -190,6 +193,7 @@ def _worker_loop(
     _C.set_num_threads(1)
     channel = Channel(connection)
     _sender = Sender(channel)
+    _sender.memory.adopt(spare)
     _worker_info = WorkerInfo(worker_id, num_workers, _seed(base_seed, worker_id), dataset)
     loop = _Loop(channel, _sender, worker_id, dataset, make_fetcher, resume)
     loop.start(init_fn, worker_id)
