@@ -63,26 +63,26 @@ _sparse_coo_tensor_with_dims_and_tensors:out,default _sparse_log_softmax:out,def
 _sparse_mm:default,reduce _sparse_softmax:out,int,default _sparse_sparse_matmul:default,out
 _sparse_sum:dim,dim_dtype,dim_out,default,dtype _sparse_sum_backward:out,default
 _standard_gamma:out,default _standard_gamma_grad:default,out _to_dense:default,out
-_to_sparse:sparse_dim_out,default,sparse_dim,out _unique:out,default _values _version
-abs:out,default abs_ absolute:default,out absolute_ acos:out,default acos_ acosh:out,default
-acosh_ adaptive_avg_pool1d:default,out adaptive_avg_pool2d:default,out
-adaptive_avg_pool3d:out,default adaptive_max_pool1d adaptive_max_pool2d:out,default
-adaptive_max_pool3d:default,out add:Scalar,Tensor,Scalar_out,out add_:Tensor,Scalar
-addbmm:out,default addbmm_ addcdiv:out,default addcdiv_ addcmul:default,out addcmul_
-addmm:dtype_out,default,dtype,out addmm_ addmv:out,default addmv_ addr:default,out addr_ adjoint
-affine_grid_generator:default,out alias alias_copy:default,out
-all:dim,default,out,dims_out,dims,all_out allclose alpha_dropout alpha_dropout_ amax:default,out
-amin:default,out aminmax:default,out angle:default,out any:dims_out,default,dim,all_out,out,dims
-arange:start_step,start,start_out,out,default arccos:out,default arccos_ arccosh:out,default
-arccosh_ arcsin:out,default arcsin_ arcsinh:default,out arcsinh_ arctan:default,out
-arctan2:out,default arctan2_ arctan_ arctanh:out,default arctanh_ argmax:out,default
-argmin:default,out argsort:default,stable,stable_out argwhere as_strided as_strided_
-as_strided_copy:default,out as_strided_scatter:out,default asin:out,default asin_
-asinh:out,default asinh_ atan:default,out atan2:default,out atan2_ atan_ atanh:out,default
-atanh_ atleast_1d:Sequence,default atleast_2d:Sequence,default atleast_3d:default,Sequence
-avg_pool1d:default,out avg_pool2d:default,out avg_pool3d:out,default
-baddbmm:default,dtype_out,out,dtype baddbmm_ bartlett_window:default,periodic_out,out,periodic
-batch_norm bernoulli:out,float_out,p,Tensor,Tensor_out,default bernoulli_:Tensor,float bilinear
+_to_sparse:sparse_dim_out,default,sparse_dim,out _unique:out,default _values abs:out,default
+abs_ absolute:default,out absolute_ acos:out,default acos_ acosh:out,default acosh_
+adaptive_avg_pool1d:default,out adaptive_avg_pool2d:default,out adaptive_avg_pool3d:out,default
+adaptive_max_pool1d adaptive_max_pool2d:out,default adaptive_max_pool3d:default,out
+add:Scalar,Tensor,Scalar_out,out add_:Tensor,Scalar addbmm:out,default addbmm_
+addcdiv:out,default addcdiv_ addcmul:default,out addcmul_ addmm:dtype_out,default,dtype,out
+addmm_ addmv:out,default addmv_ addr:default,out addr_ adjoint affine_grid_generator:default,out
+alias alias_copy:default,out all:dim,default,out,dims_out,dims,all_out allclose alpha_dropout
+alpha_dropout_ amax:default,out amin:default,out aminmax:default,out angle:default,out
+any:dims_out,default,dim,all_out,out,dims arange:start_step,start,start_out,out,default
+arccos:out,default arccos_ arccosh:out,default arccosh_ arcsin:out,default arcsin_
+arcsinh:default,out arcsinh_ arctan:default,out arctan2:out,default arctan2_ arctan_
+arctanh:out,default arctanh_ argmax:out,default argmin:default,out
+argsort:default,stable,stable_out argwhere as_strided as_strided_ as_strided_copy:default,out
+as_strided_scatter:out,default asin:out,default asin_ asinh:out,default asinh_ atan:default,out
+atan2:default,out atan2_ atan_ atanh:out,default atanh_ atleast_1d:Sequence,default
+atleast_2d:Sequence,default atleast_3d:default,Sequence avg_pool1d:default,out
+avg_pool2d:default,out avg_pool3d:out,default baddbmm:default,dtype_out,out,dtype baddbmm_
+bartlett_window:default,periodic_out,out,periodic batch_norm
+bernoulli:out,float_out,p,Tensor,Tensor_out,default bernoulli_:Tensor,float bilinear
 binary_cross_entropy:out,default binary_cross_entropy_with_logits:out,default
 bincount:default,out binomial:default,out
 bitwise_and:Scalar_Tensor_out,Tensor_out,Scalar_out,Scalar,Scalar_Tensor,Tensor
@@ -97,7 +97,7 @@ bitwise_xor:Scalar_Tensor_out,Scalar_out,Scalar_Tensor,Scalar,Tensor_out,Tensor
 bitwise_xor_:Tensor,Scalar blackman_window:periodic_out,out,default,periodic
 block_diag:out,default bmm:dtype,dtype_out,out,default broadcast_tensors broadcast_to
 bucketize:Tensor,Scalar_out,Scalar,Tensor_out can_cast cartesian_prod cat:out,default cauchy_
-ccol_indices cdist ceil:out,default ceil_ celu:out,default celu_ chain_matmul:default,out chalf
+ccol_indices cdist ceil:out,default ceil_ celu:out,default celu_ chain_matmul:default,out
 channel_shuffle:default,out cholesky:default,out cholesky_inverse:default,out
 cholesky_solve:out,default chunk clamp:default,Tensor,Tensor_out,out clamp_:default,Tensor
 clamp_max:Tensor,default,Tensor_out,out clamp_max_:default,Tensor
@@ -111,7 +111,7 @@ conv_transpose3d:input convolution:default,out copy_ copysign:Scalar,Tensor,out,
 copysign_:Scalar,Tensor corrcoef cos:out,default cos_ cosh:default,out cosh_
 cosine_embedding_loss cosine_similarity count_nonzero:default,dim_IntList,out,dim_IntList_out
 cov cross:default,out crow_indices ctc_loss:Tensor,IntList cummax:out,default cummin:out,default
-cumprod:out,default cumprod_ cumsum:default,out cumsum_ cumulative_trapezoid:x,dx data
+cumprod:out,default cumprod_ cumsum:default,out cumsum_ cumulative_trapezoid:x,dx
 deg2rad:default,out deg2rad_ dense_dim dequantize:self,tensors_out,self_out,tensors det detach
 detach_ detach_copy:out,default diag:out,default diag_embed:out,default diagflat diagonal
 diagonal_copy:out,default diagonal_scatter:default,out diff:out,default digamma:default,out
@@ -163,8 +163,8 @@ index_fill:int_Scalar_out,int_Tensor,int_Scalar,int_Tensor_out index_fill_:int_T
 index_put:out,default index_put_ index_reduce:default,out index_reduce_ index_select:out,default
 indices inner:default,out instance_norm int_repr:default,out inverse:out,default is_coalesced
 is_complex is_conj is_contiguous:default,memory_format is_distributed is_floating_point
-is_inference is_leaf is_neg is_nonzero is_pinned is_same_size is_set_to is_signed
-is_vulkan_available isclose isfinite
+is_inference is_neg is_nonzero is_pinned is_same_size is_set_to is_signed is_vulkan_available
+isclose isfinite
 isin:Scalar_Tensor,Tensor_Scalar,Tensor_Tensor,Scalar_Tensor_out,Tensor_Tensor_out,Tensor_Scalar_out
 isinf:out,default isnan:out,default isneginf:out,default isposinf:out,default isreal istft item
 kaiser_window:beta_out,default,beta,periodic_out,periodic,out kl_div kron:default,out
@@ -222,7 +222,7 @@ norm_except_dim
 normal:out,Tensor_Tensor_out,float_Tensor_out,Tensor_float_out,float_Tensor,float_float_out,Tensor_float,float_float,Tensor_Tensor
 normal_ not_equal:Tensor,Scalar_out,Scalar,Tensor_out not_equal_:Tensor,Scalar
 nuclear_norm:default,dim,dim_out,out numel numpy_T one_hot ones:out,default
-ones_like:out,default orgqr:out,default ormqr:out,default outer:default,out output_nr pad
+ones_like:out,default orgqr:out,default ormqr:out,default outer:default,out pad
 pairwise_distance pdist permute permute_copy:default,out pin_memory pinverse
 pixel_shuffle:default,out pixel_unshuffle:out,default poisson:default,out poisson_nll_loss
 polar:default,out polygamma:out,default polygamma_ positive
@@ -235,15 +235,14 @@ rand_like:default,out,generator_out,generator
 randint:default,low,low_out,low_generator,out,generator,generator_out,low_generator_out
 randint_like:Tensor_out,default,generator,generator_out,out,low_generator_dtype,low_generator_dtype_out,low_dtype_out,Tensor,low_dtype,Tensor_generator_out,Tensor_generator
 randn:generator,default,generator_out,out randn_like:generator,default,generator_out,out
-random:to_out,from,out,from_out,default,to random_:to,default,from
-randperm:default,generator_out,out,generator range:default,out,step,out_ ravel real
-reciprocal:default,out reciprocal_ record_stream relu:out,default relu_
+random_:to,default,from randperm:default,generator_out,out,generator range:default,out,step,out_
+ravel real reciprocal:default,out reciprocal_ record_stream relu:out,default relu_
 remainder:Scalar_Tensor,Tensor_out,Scalar_out,Scalar,Tensor,Scalar_Tensor_out
 remainder_:Scalar,Tensor renorm:out,default renorm_ repeat:out,default
 repeat_interleave:Tensor,self_Tensor,Tensor_out,self_int requires_grad_ reshape reshape_as
 resize:out,default resize_ resize_as:out,default resize_as_ resize_as_sparse_ resolve_conj
-resolve_neg result_type:Scalar,Scalar_Tensor,Tensor,Scalar_Scalar retain_grad retains_grad
-rms_norm rnn_relu:data,input rnn_relu_cell rnn_tanh:data,input rnn_tanh_cell roll:out,default
+resolve_neg result_type:Scalar,Scalar_Tensor,Tensor,Scalar_Scalar retain_grad rms_norm
+rnn_relu:data,input rnn_relu_cell rnn_tanh:data,input rnn_tanh_cell roll:out,default
 rot90:default,out round:default,decimals_out,decimals,out round_:decimals,default row_indices
 row_stack:default,out rrelu rrelu_ rsqrt:default,out rsqrt_
 rsub:Scalar_out,Scalar,Tensor,Tensor_out scalar_tensor:out,default scaled_dot_product_attention

@@ -87,7 +87,8 @@ def is_distributed(input):
     """Whether a tensor is of the old distributed kind: none is.
 
     Example:
-        >>> is_distributed(ops.ones(1))
+        >>> import flambeau
+        >>> is_distributed(flambeau.ones(1))
         False
     """
     return False

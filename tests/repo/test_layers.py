@@ -133,11 +133,8 @@ def layer_of(module):
     parts = module.split(".")[1:]
     if not parts:
         return "root"
-    if (
-        parts[0] in NAMES
-        or parts[1:2]
-        and parts[1] in ("intrinsic", "qat", "quantizable", "quantized")
-    ):
+    old_layers = ("intrinsic", "qat", "quantizable", "quantized")
+    if parts[0] in NAMES or (parts[0] in ("ao", "nn") and set(parts) & set(old_layers)):
         return "names"
     if parts[0] == "nn" and len(parts) > 1:
         if parts[1].lstrip("_").startswith(("functional", "reduction")):

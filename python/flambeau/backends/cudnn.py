@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ._flags import Precision, setters
 
-enabled = False
+enabled = True
 benchmark = False
-benchmark_limit = 10
+benchmark_limit = None
 deterministic = False
-allow_tf32 = False
+allow_tf32 = True
 fp32_precision = "none"
 conv = Precision(fp32_precision="none")
 rnn = Precision(fp32_precision="none")

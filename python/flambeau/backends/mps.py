@@ -21,3 +21,13 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 def is_macos13_or_newer(minor: int = 0) -> bool:
     """Whether the system is macOS 13 or newer: never."""
     return False
+
+
+def get_name() -> str:
+    """Raises: there is no Metal device."""
+    raise RuntimeError("torch.backends.mps.get_name: this build has no MPS backend")
+
+
+def get_core_count() -> int:
+    """Raises: there is no Metal device."""
+    raise RuntimeError("torch.backends.mps.get_core_count: this build has no MPS backend")

@@ -135,12 +135,12 @@ def __getattr__(name):
 __all__ = [
     *(n for n, v in vars(_collectives).items()
       if getattr(v, "__module__", "") == _collectives.__name__ and not n.startswith("_")),
-    "Backend", "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
+    "Backend", *_NAMES, "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
     "FileStore", "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "QueueEmptyError",
     "ReduceOp", "Store", "TCPStore", "default_pg_timeout", "destroy_process_group", "get_backend",
     "get_backend_config", "get_default_backend_for_device", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_pg_count", "get_process_group_ranks", "get_rank",
-    "get_world_size", "group", "init_device_mesh", "init_process_group", "is_available",
+    "get_world_size", "group", "init_process_group", "is_available",
     "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available",
     "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
     "new_group", "new_subgroups", "new_subgroups_by_enumeration",

@@ -127,13 +127,21 @@ def _builtin(name):
     return None
 
 
+def _overload_names():
+    if "aten" not in _schema_cache:
+        from flambeau._aten_names import overloads
+
+        _schema_cache["aten"] = overloads()
+    return _schema_cache["aten"]
+
+
 class _Namespace:
     def __init__(self, name):
         self.name = name
         self.__name__ = f"torch.ops.{name}"
 
     def __getattr__(self, op):
-        if op.startswith("__"):
+        if op.startswith("__") and (self.name != "aten" or op not in _overload_names()):
             raise AttributeError(op)
         found = _user.get(self.name, {}).get(op)
         if found is None and self.name == "aten":
@@ -145,35 +153,22 @@ class _Namespace:
         return found
 
     def _aten(self, op):
-        if "table" not in self.__dict__:
-            from flambeau._aten_names import overloads
-
-            self.__dict__["table"] = overloads()
-        function = _builtin(op) if op in self.table or op in _more else None
+        table = _overload_names()
+        function = _builtin(op) if op in table or op.startswith("_foreach_") else None
         if function is None:
             return None
-        return OpOverloadPacket("aten", op, function, self.table.get(op, ["default"]))
+        return OpOverloadPacket("aten", op, function, table.get(op, ["default"]))
 
     def __dir__(self):
         names = list(_user.get(self.name, {}))
         if self.name == "aten":
-            from flambeau._aten_names import overloads
-
-            names += overloads()
+            names += _overload_names()
         return sorted(names)
 
     def __repr__(self):
         return f"<module 'torch.ops.{self.name}'>"
 
 
-class _More:
-    """Private operators that exist by name: those of lists of tensors."""
-
-    def __contains__(self, name):
-        return name.startswith("_foreach_")
-
-
-_more = _More()
 _namespaces: dict[str, _Namespace] = {}
 
 

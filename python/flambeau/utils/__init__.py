@@ -8,7 +8,7 @@ import importlib
 _LAZY_MODULES = {
     "_contextlib", "_cxx_pytree", "_device", "_foreach_utils", "_import_utils", "_mode_utils",
     "_ordered_set", "_python_dispatch", "_pytree", "_stats", "_triton", "_typing_utils",
-    "_traceback", "backcompat", "benchmark", "bottleneck", "bundled_inputs", "checkpoint",
+    "_traceback", "backcompat", "benchmark", "bundled_inputs", "checkpoint",
     "collect_env", "cpp_extension", "data", "deterministic", "dlpack", "file_baton",
     "flop_counter", "hipify", "hooks", "mkldnn", "mobile_optimizer", "model_zoo", "module_tracker",
     "pytree", "serialization", "tensorboard", "throughput_benchmark", "weak",

@@ -14,8 +14,8 @@ class ModuleTracker:
         >>> model = flambeau.nn.Sequential(flambeau.nn.ReLU())
         >>> seen = []
         >>> with ModuleTracker() as tracker:
-        ...     note = lambda *a: seen.append(set(tracker.parents))
-        ...     handle = model[0].register_forward_hook(note)
+        ...     look = lambda module, inputs: seen.append({*tracker.parents})
+        ...     handle = model[0].register_forward_pre_hook(look)
         ...     out = model(flambeau.ones(1))
         >>> sorted(seen[0])
         ['Global', 'Sequential', 'Sequential.0']

@@ -1,0 +1,5 @@
+"""XNNPACK: not in this build."""
+
+from __future__ import annotations
+
+enabled = False
