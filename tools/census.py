@@ -34,7 +34,7 @@ def find(name):
     root, *parts = name.split(".")
     found, module = flambeau, "flambeau"
     if root == "Tensor":
-        found, module = flambeau.zeros(1), None
+        found, module = flambeau.zeros(1), None  # type: ignore[assignment]
     for part in parts:
         try:
             found = getattr(found, part)
