@@ -74,9 +74,17 @@ class Generator:
 
 class UntypedStorage:
     device: _device
-    def __init__(self, size: _int = ...) -> None: ...
+    def __init__(self, source: _int | Sequence[_int] = ..., *, device: _Device = ...) -> None: ...
     def __len__(self) -> _int: ...
     def __getattr__(self, name: _str) -> Any: ...
+
+class TensorBase: ...
+class DisableTorchFunction:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exc: Any) -> None: ...
+class DisableTorchFunctionSubclass:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exc: Any) -> None: ...
 
 class Node:
     def name(self) -> _str: ...
@@ -114,6 +122,11 @@ uint16: dtype
 uint32: dtype
 uint64: dtype
 strided: layout
+sparse_coo: layout
+sparse_csr: layout
+sparse_csc: layout
+sparse_bsr: layout
+sparse_bsc: layout
 contiguous_format: memory_format
 preserve_format: memory_format
 channels_last: memory_format
@@ -141,6 +154,8 @@ class Tensor:
     shape: Any
     ndim: _int
     requires_grad: _bool
+    is_sparse: _bool
+    is_sparse_csr: _bool
     is_leaf: _bool
     grad: Tensor | None
     data: Tensor

@@ -342,8 +342,12 @@ class Backward {
       Node* next = e.node.get();
       if (i < results.size() && results[i].defined()) {
         auto& buffer = buffer_of(next);
-        accumulate(buffer[e.input_nr],
-                   fit(std::move(results[i]), next->outputs[e.input_nr], *node, i));
+        Tensor g = fit(std::move(results[i]), next->outputs[e.input_nr], *node, i);
+        // only leaves among dense tensors keep sparse gradients
+        if (is_transform(g) && !next->edges.empty() && is_sparse(g) &&
+            next->outputs[e.input_nr].device.type != DeviceType::Transform) [[unlikely]]
+          g = ops::to_dense(g, std::nullopt);
+        accumulate(buffer[e.input_nr], std::move(g));
       }
       State& following = states_.of(next);
       following.dependencies--;

@@ -126,7 +126,7 @@ const Tensor& self_of(PyObject* o) {
 template <auto F>
 PyObject* get(PyObject* o, void* name) {
   return guarded([&]() -> PyObject* {
-    if (asks_override(o)) [[unlikely]]
+    if (name && asks_override(o)) [[unlikely]]
       return must(override_attribute(o, static_cast<const char*>(name), "__get__", nullptr));
     return F(self_of(o));
   });
@@ -234,7 +234,7 @@ PyGetSetDef tensor_getset[] = {
     GET("is_sparse", is_sparse(t) && sparse_layout(t) == SparseLayout::Coo),
     GET("is_sparse_csr", is_sparse(t) && sparse_layout(t) == SparseLayout::Csr),
     {"layout", get<[](const Tensor& t) -> PyObject* { return wrap_layout(t); }>, nullptr, nullptr,
-     nullptr},
+     const_cast<char*>("layout")},
     GET("is_quantized", false),
     GET("is_mkldnn", false),
     GET("is_mps", false),

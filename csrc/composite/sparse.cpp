@@ -1,4 +1,6 @@
 // Operators of sparse tensors that are made of others.
+#include <cmath>
+
 #include "autograd/formulas.h"
 #include "core/transform.h"
 #include "ops/all.h"
@@ -38,7 +40,7 @@ Tensor to_sparse(const Tensor& self, const std::optional<std::string>& layout,
                  const std::optional<Dims>& blocksize, std::optional<int64_t> dense_dim) {
   const std::string to = layout.value_or("sparse_coo");
   if (is_sparse(self) && to == layout_name(sparse_layout(self)) && !blocksize) return self;
-  check(to != "strided", "to_sparse: unexpected layout Strided; use to_dense()");
+  if (to == "strided") return to_dense(self, std::nullopt, std::nullopt);
   return _to_sparse(self, to, blocksize, dense_dim);
 }
 
@@ -63,9 +65,17 @@ Tensor _sparse_mm_reduce(const Tensor& sparse, const Tensor& dense, const std::s
   Tensor at = _sparse_coordinates(sparse);
   Tensor products = unsqueeze(values(sparse), 1) * index_select(dense, 0, select(at, 0, 1));
   Tensor rows = expand(unsqueeze(select(at, 0, 0), 1), products.sizes());
-  Tensor out =
-      zeros(Dims{sparse.size(0), dense.size(1)}, products.dtype(), visible_device(dense.device()));
-  return scatter_reduce_two(out, 0, rows, products, reduce, false);
+  const Dims sizes{sparse.size(0), dense.size(1)};
+  const bool extreme = reduce[0] == 'a' && products.is_floating();
+  // what scatter_reduce starts with must not look like one of the extremes
+  Tensor start = full(sizes, extreme ? Scalar(double(NAN)) : Scalar(0.0), products.dtype(),
+                      visible_device(dense.device()));
+  Tensor out = scatter_reduce_two(start, 0, rows, products, reduce, false);
+  if (!extreme) return out;
+  Tensor starts = crow_indices(sparse);
+  const int64_t n = sparse.size(0);
+  Tensor none = eq(narrow(starts, 0, 0, n), narrow(starts, 0, 1, n));
+  return _where(unsqueeze(none, 1), 0.0, out);
 }
 
 Tensor sparse_sampled_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2,

@@ -150,6 +150,7 @@ void convert(void* out_bytes, const void* const* in, int64_t n, const void*) {
   }
 }
 
+// clang-format off
 #define FLAMBEAU_ALL_TYPES(X)                                                           \
   X(bool)                                                                               \
   X(uint8_t)                                                                            \
@@ -157,6 +158,7 @@ void convert(void* out_bytes, const void* const* in, int64_t n, const void*) {
       X(complex64_t) X(complex128_t) X(uint16_t) X(uint32_t) X(uint64_t) X(ComplexHalf) \
           X(Float8<kE4m3fn>) X(Float8<kE4m3fnuz>) X(Float8<kE5m2>) X(Float8<kE5m2fnuz>) \
               X(PowerOfTwo)
+// clang-format on
 
 template <class To>
 constexpr std::array<LoopFn, kAllDTypes> row() {

@@ -110,6 +110,10 @@ chalf = complex32
 cfloat = complex64
 cdouble = complex128
 
+dsmm = spmm = _C.ops.mm
+hsmm = _C.ops.hspmm
+saddmm = _C.ops.sspaddmm
+
 inf = _builtins.float("inf")
 nan = _builtins.float("nan")
 pi = 3.141592653589793

@@ -230,7 +230,7 @@ def _foreach_zero_(self):
 
 
 def _define():
-    made = {}
+    made: dict = {}
     for inplace in (False, True):
         made.update((name + "_" * inplace, _unary(name, inplace)) for name in UNARY)
         made.update((name + "_" * inplace, _binary(name, inplace)) for name in BINARY)

@@ -14,7 +14,8 @@ NAMES = {
     for module, names in {
         "_dynamo.eval_frame": "compile",
         "_checks": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented"
-        " _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with _test_check",
+        " _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with"
+        " _test_check",
         "_streams": "Stream Event get_device_module",
         "_symbolic": "SymBool SymFloat SymInt sym_constrain_range sym_constrain_range_for_size"
         " sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum cond"

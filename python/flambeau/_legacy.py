@@ -44,7 +44,9 @@ class tensortype(type):
         return _construct(cls.dtype, device, args)
 
     def __instancecheck__(cls, value):
-        return isinstance(value, Tensor) and value.dtype == cls.dtype and not value.is_meta
+        if not isinstance(value, Tensor) or value.dtype != cls.dtype or value.is_meta:
+            return False
+        return value.layout is _C.strided
 
 
 TYPES = {

@@ -104,7 +104,8 @@ class EventList(list):
         return total
 
     def table(self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55,
-              max_shapes_column_width=80, header=None, top_level_events_only=False, **kwargs):  # fmt: skip
+              max_shapes_column_width=80, header=None, top_level_events_only=False,
+              **kwargs):  # fmt: skip
         """The events as a table, the largest of ``sort_by`` first."""
         events = [e for e in self if not top_level_events_only or e.cpu_parent is None]
         if sort_by is not None:
@@ -172,7 +173,7 @@ class Recorder:
         import importlib
 
         module = importlib.import_module("flambeau.nn.modules.module")
-        names = {}
+        names: dict = {}
 
         def enter(part, inputs):
             kind = type(part).__name__

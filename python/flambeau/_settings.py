@@ -88,7 +88,7 @@ class Settings(types.ModuleType):
         return type(self._defaults[name])
 
     def patch(self, arg1=None, arg2=None, **kwargs):
-        """Context manager and decorator with other settings: a name and value, a dict, or keywords."""
+        """Context manager and decorator with other settings: name and value, dict, or keywords."""
         changes = {arg1: arg2} if isinstance(arg1, str) else dict(arg1 or kwargs)
         for name in changes:
             getattr(self, name)

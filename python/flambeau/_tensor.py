@@ -166,8 +166,9 @@ def __dlpack_device__(self):
 def type(self, dtype=None, non_blocking=False, **kwargs):
     """The tensor's type name, or the tensor converted to another dtype."""
     if dtype is None:
-        return "torch." + _LEGACY_NAMES[self.dtype]
+        return f"torch.{'sparse.' if self.is_sparse else ''}{_LEGACY_NAMES[self.dtype]}"
     if isinstance(dtype, str):
+        dtype = dtype.replace("torch.sparse.", "torch.") if self.is_sparse else dtype
         names = {"torch." + v: k for k, v in _LEGACY_NAMES.items()}
         if dtype not in names:
             raise ValueError(f"invalid type: '{dtype}'")
@@ -307,6 +308,12 @@ def get_device(self):
 
 
 @_method
+def to_sparse_coo(self):
+    """The tensor in the layout sparse_coo; `to_sparse` is the shorter name."""
+    return self.to_sparse()
+
+
+@_method
 def pin_memory(self, device=None):
     return self
 
@@ -363,7 +370,7 @@ def __torch_function__(cls, func, types, args=(), kwargs=None):
 
 
 Tensor.__torch_function__ = classmethod(__torch_function__)
-_not_converted = {Tensor._base.__get__, Tensor.grad.__get__}
+_not_converted = {Tensor._base.__get__, Tensor.grad.__get__}  # type: ignore[union-attr]
 
 
 @_method

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
-import flambeau as _flambeau
+from flambeau import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_shapes,
+    broadcast_tensors,
+    cartesian_prod,
+    cdist,
+    chain_matmul,
+    einsum,
+    istft,
+    lu,
+    meshgrid,
+    norm,
+    pca_lowrank,
+    split,
+    stft,
+    svd_lowrank,
+    tensordot,
+    unique,
+    unique_consecutive,
+    unravel_index,
+)  # fmt: skip
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
@@ -10,5 +33,3 @@ __all__ = [
     "pca_lowrank", "split", "stft", "svd_lowrank", "tensordot", "unique", "unique_consecutive",
     "unravel_index",
 ]  # fmt: skip
-for _name in __all__:
-    globals()[_name] = getattr(_flambeau, _name)

@@ -190,7 +190,7 @@ def get_default_nowrap_functions():
     >>> Tensor.grad.__get__ in overrides.get_default_nowrap_functions()
     True
     """
-    return {Tensor._base.__get__, Tensor.grad.__get__}
+    return {Tensor._base.__get__, Tensor.grad.__get__}  # type: ignore[union-attr]
 
 
 _CALLABLE = (BuiltinFunctionType, MethodDescriptorType, _overridable)
@@ -224,9 +224,12 @@ def _overridable_functions():
                 functions.setdefault(where, []).append(function)
 
     for module, public, _ in _namespaces():
+        later = getattr(module, "_LAZY_MODULES", ())  # not to be loaded for this
         for name in dir(module):
+            if name.startswith("_") or name in later:
+                continue
             function = getattr(module, name, None)
-            if not name.startswith("_") and isinstance(function, _CALLABLE):
+            if isinstance(function, _CALLABLE):
                 if getattr(function, "__module__", "") != "flambeau._C":
                     add(module, function, f"{public}.{name}")
     attributes = {n: v for t in reversed(Tensor.__mro__[:-1]) for n, v in vars(t).items()}
@@ -289,7 +292,7 @@ def _signature(function, name):
         return inspect.signature(function.__wrapped__)
     anything = inspect.signature(lambda *args, **kwargs: -1)
     parameters = []
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: inspect._ParameterKind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     text, arrow, _ = (function.__doc__ or "").partition("\n")[0].partition(" -> ")
     if not arrow:
         return anything

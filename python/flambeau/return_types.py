@@ -17,7 +17,7 @@ def __getattr__(name):
     if name in ("kthvalue", "topk"):
         return type(getattr(ops, name)(one, 1))
     if name in _OF_MATRIX:
-        return type(_OF_MATRIX[name](one))
+        return type(_OF_MATRIX[name](one))  # type: ignore[operator]
     raise AttributeError(f"module 'torch.return_types' has no attribute '{name}'")
 
 

@@ -126,3 +126,16 @@ ERRORS = [
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_distributed_sampler_asks_the_process_group(tmp_path):
+    from flambeau import distributed
+
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        data.DistributedSampler(range(4))
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/x", rank=0, world_size=1)
+    try:
+        sampler = data.DistributedSampler(range(4), shuffle=False)
+        assert (sampler.num_replicas, sampler.rank, list(sampler)) == (1, 0, [0, 1, 2, 3])
+    finally:
+        distributed.destroy_process_group()

@@ -220,3 +220,50 @@ def test_children_of_flambeau_run_have_the_alias(tmp_path, method):
         env={**os.environ, "PYTHONPATH": packages},
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("[1.0]\n0\n", "")
+
+
+ORPHANS = """
+import os, time
+import flambeau.multiprocessing as mp
+
+def work(index):
+    print(os.getpid(), flush=True)
+    time.sleep(1000)
+
+if __name__ == "__main__":
+    mp.start_processes(work, nprocs=2, start_method="fork")
+"""
+
+
+def running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_started_processes_end_with_their_parent():
+    packages = os.path.dirname(os.path.dirname(os.path.abspath(flambeau.__file__)))
+    with subprocess.Popen(
+        [sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": packages},
+    ) as program:  # fmt: skip
+        children = [int(program.stdout.readline()) for _ in range(2)]
+        program.kill()
+        program.wait(60)
+        deadline = time.monotonic() + 30
+        while any(map(running, children)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def test_pool_and_queue_modules():
+    from flambeau.multiprocessing.pool import Pool, ThreadPool
+    from flambeau.multiprocessing.queue import SimpleQueue
+
+    with Pool(1) as pool, ThreadPool(1) as threads:
+        assert pool.map(abs, [-1]) == threads.map(abs, [-1]) == [1]
+    queue = SimpleQueue(ctx=mp.get_context("fork"))
+    queue.put(flambeau.ones(2))
+    assert queue.get().is_shared()

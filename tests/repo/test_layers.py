@@ -108,11 +108,16 @@ PYTHON_LAYERS = {
     # `flambeau run` and `info`
     "cli": BASE | {"root", "facade"},
     "compile": BASE | {"autograd", "root"},
-    "distributed": BASE | {"autograd", "functional", "nn", "root"},
+    "distributed": BASE | {"autograd", "functional", "nn", "root", "utils"},
 }
 # Any other public module beside these: a facade over the base (linalg, fft, random, …).
 FACADE = BASE | {"autograd", "functional", "root"}
-EVERYTHING = {"root", "__main__"}
+EVERYTHING = {"root", "__main__", "names"}
+# Modules that give what lies elsewhere the place it has in PyTorch's tree.
+NAMES = {
+    "_c_names", "_dynamo", "_foreach", "_functorch", "_jit_internal", "_native", "export",
+    "functional", "fx", "hub", "library",
+}  # fmt: skip
 
 
 def module_name(path):
@@ -128,6 +133,12 @@ def layer_of(module):
     parts = module.split(".")[1:]
     if not parts:
         return "root"
+    if (
+        parts[0] in NAMES
+        or parts[1:2]
+        and parts[1] in ("intrinsic", "qat", "quantizable", "quantized")
+    ):
+        return "names"
     if parts[0] == "nn" and len(parts) > 1:
         if parts[1].lstrip("_").startswith(("functional", "reduction")):
             return "functional"

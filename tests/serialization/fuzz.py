@@ -106,7 +106,8 @@ class Mutator:
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.files = [(p.name, p.read_bytes()) for p in sorted(DATA.rglob("*.pt"))]
+        paths = [p for p in sorted(DATA.rglob("*.pt")) if p.name != "package.pt"]
+        self.files = [(p.name, p.read_bytes()) for p in paths]
         tensors = {"a": flambeau.ones(3, 2), "b": flambeau.arange(5), "c": flambeau.ones(0)}
         self.tensors = [safetensors.save(tensors, {"k": "v"}), safetensors.save({})]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 
-_STANCES = ("default", "eager_then_compile", "aot_eager_then_compile", "force_eager")
-_STANCES += ("eager_on_recompile", "fail_on_recompile")
+_STANCES = (
+    "default", "eager_then_compile", "aot_eager_then_compile", "force_eager",
+    "eager_on_recompile", "fail_on_recompile",
+)  # fmt: skip
 
 
 def is_compiling():

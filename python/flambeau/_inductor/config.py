@@ -259,7 +259,7 @@ _settings.install(
         "aten_distributed_optimizations.pre_bucketing_fsdp_collectives_min_bucket_cap_mb": 10.0,
         "aten_distributed_optimizations.pre_bucketing_fsdp_collectives_max_bucket_cap_mb": 500.0,
         "aten_distributed_optimizations.pre_bucketing_fsdp_collectives_verbose": False,
-        "aten_distributed_optimizations.pre_bucketing_fsdp_collectives_saturation_calibration_multiplier": 1.0,
+        "aten_distributed_optimizations.pre_bucketing_fsdp_collectives_saturation_calibration_multiplier": 1.0,  # noqa: E501
         "aten_distributed_optimizations.allow_comms_decompositions": False,
         "compile_threads": 2,
         "quiesce_async_compile_pool": True,

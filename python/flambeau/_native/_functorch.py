@@ -37,8 +37,8 @@ def is_functionaltensor(tensor):
 
 def maybe_get_level(tensor):
     """The number of a tensor's transform, or -1."""
-    number = _C._transform_level(tensor)
-    return number if number else -1
+    level = _level(tensor)
+    return -1 if level is None else level.depth
 
 
 def maybe_current_level():
@@ -52,5 +52,6 @@ def maybe_current_level():
 def _level(tensor):
     from flambeau._transforms import interpreter
 
-    number = _C._transform_level(tensor)
-    return next((v for v in interpreter.active() if v.number == number), None) if number else None
+    depth = _C._transform_level(tensor)
+    levels = interpreter.active()
+    return levels[depth - 1] if 0 < depth <= len(levels) else None

@@ -15,4 +15,13 @@ FAMILIES = sorted(
 for _family in FAMILIES:
     importlib.import_module(f"{__name__}.{_family}")
 
+
+def __getattr__(name):
+    # `torch._ops` is where PyTorch has the classes of `torch.ops`
+    if name in ("OpOverload", "OpOverloadPacket", "ops"):
+        operators = importlib.import_module("flambeau.ops")
+        return operators if name == "ops" else getattr(operators, name)
+    raise AttributeError(f"module 'torch._ops' has no attribute '{name}'")
+
+
 __all__ = ["FAMILIES", "OPS"]

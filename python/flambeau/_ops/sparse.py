@@ -54,16 +54,25 @@ op(
 # ---- parts ---------------------------------------------------------------------------------------
 
 _PARTS = [
-    ("indices", "The indices of a coalesced sparse COO tensor, a column for each element."),
-    ("_indices", "The indices of a sparse COO tensor as they are, coalesced or not."),
-    ("_values", "The values of a sparse COO tensor as they are, coalesced or not; shares memory."),
-    ("crow_indices", "Of a sparse CSR or BSR tensor, where each row begins and the last one ends."),
-    ("col_indices", "The column of each element of a sparse CSR or BSR tensor."),
-    ("ccol_indices", "Of a sparse CSC or BSC tensor, where each column begins and the last one ends."),
-    ("row_indices", "The row of each element of a sparse CSC or BSC tensor."),
+    ("indices", "The indices of a coalesced sparse COO tensor, a column for each element.", "", '[[0, 1, 1],\n                    [1, 0, 1]]'),
+    ("_indices", "The indices of a sparse COO tensor as they are, coalesced or not.", "", '[[0, 1, 1],\n                    [1, 0, 1]]'),
+    ("_values", "The values of a sparse COO tensor as they are, coalesced or not; shares memory.", "", '[2., 3., 4.]'),
+    ("crow_indices", "Of a sparse CSR or BSR tensor, where each row begins and the last one ends.", "_csr", '[0, 1, 3]'),
+    ("col_indices", "The column of each element of a sparse CSR or BSR tensor.", "_csr", '[1, 0, 1]'),
+    ("ccol_indices", "Of a sparse CSC or BSC tensor, where each column begins and the last one ends.", "_csc", '[0, 1, 3]'),
+    ("row_indices", "The row of each element of a sparse CSC or BSC tensor.", "_csc", '[1, 0, 1]'),
 ]  # fmt: skip
-for _name, _doc in _PARTS:
-    op(f"{_name}(Tensor self) -> Tensor", kernel=boxed, forms="method", doc=_doc)
+for _name, _doc, _made, _shown in _PARTS:
+    op(
+        f"{_name}(Tensor self) -> Tensor",
+        kernel=boxed,
+        forms="method",
+        doc=_doc,
+        example=f"""
+            >>> flambeau.tensor([[0.0, 2.0], [3.0, 4.0]]).to_sparse{_made}().{_name}()
+            tensor({_shown})
+        """,
+    )
 op(
     "values(Tensor self) -> Tensor",
     kernel=boxed,
@@ -76,25 +85,42 @@ op(
     """,
 )
 _COUNTS = [
-    ("sparse_dim", "How many dimensions the indices of a sparse tensor are for."),
-    ("dense_dim", "How many dimensions the values of a sparse tensor have beyond the first."),
-    ("_nnz", "How many elements a sparse tensor specifies."),
-    ("_dimI", "``sparse_dim`` of a COO tensor."),
-    ("_dimV", "``dense_dim`` of a COO tensor."),
+    ("sparse_dim", "How many dimensions the indices of a sparse tensor are for.", 1),
+    ("dense_dim", "How many dimensions the values of a sparse tensor have beyond the first.", 1),
+    ("_nnz", "How many elements a sparse tensor specifies.", 2),
+    ("_dimI", "``sparse_dim`` of a COO tensor.", 1),
+    ("_dimV", "``dense_dim`` of a COO tensor.", 1),
 ]
-for _name, _doc in _COUNTS:
-    op(f"{_name}(Tensor self) -> int", kernel=boxed, forms="method", doc=_doc)
+for _name, _doc, _count in _COUNTS:
+    op(
+        f"{_name}(Tensor self) -> int",
+        kernel=boxed,
+        forms="method",
+        doc=_doc,
+        example=f"""
+            >>> flambeau.tensor([[0.0, 2.0], [3.0, 4.0]]).to_sparse(1).{_name}()
+            {_count}
+        """,
+    )
 op(
     "is_coalesced(Tensor self) -> bool",
     kernel=boxed,
     forms="method",
     doc="Whether a COO tensor is known to have its indices sorted and each once.",
+    example="""
+        >>> flambeau.sparse_coo_tensor([[1, 0]], [1.0, 2.0]).is_coalesced()
+        False
+    """,
 )
 op(
     "_coalesced_(Tensor! self, bool coalesced) -> Tensor",
     kernel=boxed,
     forms="method",
     doc="Says of a COO tensor that it is coalesced, or that it may not be.",
+    example="""
+        >>> flambeau.sparse_coo_tensor([[0, 1]], [1.0, 2.0])._coalesced_(True).is_coalesced()
+        True
+    """,
 )
 op(
     "_coalesce(Tensor self) -> Tensor",
@@ -119,18 +145,31 @@ op(
     kernel=boxed,
     forms="method",
     doc="Changes sizes and numbers of dimensions of a COO tensor; elements stay, so sizes may only grow.",
+    example="""
+        >>> flambeau.tensor([0.0, 2.0]).to_sparse().sparse_resize_((3,), 1, 0).to_dense()
+        tensor([0., 2., 0.])
+    """,
 )
 op(
     "sparse_resize_and_clear_(Tensor! self, int[] size, int sparse_dim, int dense_dim) -> Tensor",
     kernel=boxed,
     forms="method",
     doc="Makes a COO tensor one of other sizes without elements.",
+    example="""
+        >>> flambeau.tensor([0.0, 2.0]).to_sparse().sparse_resize_and_clear_((3,), 1, 0).to_dense()
+        tensor([0., 0., 0.])
+    """,
 )
 op(
     "resize_as_sparse_(Tensor! self, Tensor the_template) -> Tensor",
     kernel=boxed,
     forms="function method",
     doc="`sparse_resize_` to the sizes of another COO tensor.",
+    example="""
+        >>> x = flambeau.tensor([0.0, 2.0]).to_sparse()
+        >>> x.resize_as_sparse_(flambeau.zeros(3).to_sparse()).to_dense()
+        tensor([0., 2., 0.])
+    """,
 )
 
 op(
@@ -196,6 +235,10 @@ for _layout, _what in (("csr", "rows"), ("csc", "columns")):
         kernel=decomp(f'to_sparse(self, "sparse_{_layout}", None, dense_dim)'),
         forms="method",
         doc=f"A sparse tensor with compressed {_what}.",
+        example=f"""
+            >>> flambeau.tensor([[0.0, 2.0], [3.0, 4.0]]).to_sparse_{_layout}().values()
+            tensor({"[2., 3., 4.]" if _layout == "csr" else "[3., 2., 4.]"})
+        """,
     )
 for _layout, _what in (("bsr", "rows"), ("bsc", "columns")):
     op(
@@ -203,6 +246,10 @@ for _layout, _what in (("bsr", "rows"), ("bsc", "columns")):
         kernel=decomp(f'to_sparse(self, "sparse_{_layout}", blocksize, dense_dim)'),
         forms="method",
         doc=f"A sparse tensor of blocks with compressed {_what}.",
+        example=f"""
+            >>> flambeau.eye(4).to_sparse_{_layout}((2, 2)).values().shape
+            torch.Size([2, 2, 2])
+        """,
     )
 op(
     "sparse_mask(Tensor self, Tensor mask) -> Tensor",
@@ -268,7 +315,7 @@ op(
     doc="Product of two sparse matrices, a sparse one.",
 )
 op(
-    "_sparse_sum.dim(Tensor self, int[1] dim) -> Tensor",
+    "_sparse_sum.dim(Tensor self, int[] dim) -> Tensor",
     kernel=boxed,
     grad={"self": "_sparse_sum_backward(grad, self, dim)"},
     forms="function",

@@ -40,7 +40,8 @@ def canonicalize_dim(rank, idx, wrap_scalar=True):
         rank = 1
     if not -rank <= idx < rank:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {idx})"
+            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got "
+            f"{idx})"
         )
     return idx + rank if idx < 0 else idx
 

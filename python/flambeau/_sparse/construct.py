@@ -9,7 +9,7 @@ from flambeau._factory import tensor
 from .record import BSC, BSR, CSC, CSR, NAMES
 from .rules import empty_coo
 
-_state = {"check": False}
+_state: dict = {"check": False}
 
 
 def _values(values, dtype, device):
@@ -160,7 +160,7 @@ def _check_compressed(layout, starts, plain, values, size, look=True):
     block = 2 if layout in (BSR, BSC) else 0
     batch = starts.dim() - 1
     dense = values.dim() - batch - block - 1
-    what = f"{a}_indices"
+    what, other = f"{a}_indices", f"{b}_indices"
 
     def need(ok, *text):
         if not ok:
@@ -168,11 +168,11 @@ def _check_compressed(layout, starts, plain, values, size, look=True):
 
     need(
         starts.dim() >= 1,
-        f"compressed_indices must have dimensionality >= 1 but got {starts.dim()}",
+        f"{what} must have dimensionality >= 1 but got {starts.dim()}",
     )
     need(
         starts.dim() == plain.dim(),
-        "compressed_indices and plain_indices dimensionalities must be equal but got ",
+        f"{what} and {other} dimensionalities must be equal but got ",
         f"{starts.dim()} and {plain.dim()}, respectively",
     )
     need(
@@ -190,8 +190,8 @@ def _check_compressed(layout, starts, plain, values, size, look=True):
     )
     need(
         starts.dtype == plain.dtype and starts.dtype in (_C.int64, _C.int32),
-        f"compressed_indices and plain_indices dtype must be Int or Long and the same, but got "
-        f"{starts.dtype} and {plain.dtype}",
+        f"{what} and {other} must have the same dtype, int32 or int64, but got {starts.dtype} and "
+        f"{plain.dtype}, respectively",
     )
     rows, columns = size[batch], size[batch + 1]
     height, width = values.shape[batch + 1 : batch + 3] if block else (1, 1)
@@ -211,12 +211,12 @@ def _check_compressed(layout, starts, plain, values, size, look=True):
     )
     need(
         plain.shape[-1] == values.shape[batch],
-        f"plain_indices.shape[-1] must be equal to nnz (={values.shape[batch]}) as defined by "
+        f"{other}.shape[-1] must be equal to nnz (={values.shape[batch]}) as defined by "
         f"values.shape[{batch}], but got {plain.shape[-1]}",
     )
     need(
         tuple(values.shape[batch + 1 + block :]) == tuple(size[batch + 2 :]),
-        f"values: expected dense sizes {list(size[batch + 2 :])}, but got shape {list(values.shape)}",
+        f"values: expected dense sizes {list(size[batch + 2 :])}, got shape {list(values.shape)}",
     )
     if not look or starts.is_meta or values.is_meta:
         return

@@ -27,7 +27,7 @@ def _empty(size, layout, dtype, device):
         )
     if len(size) < 2:
         raise RuntimeError(
-            f"empty: a tensor of layout {layout} needs at least 2 dimensions, got size {tuple(size)}"
+            f"empty: a tensor of layout {layout} needs 2 or more dimensions, got {tuple(size)}"
         )
     return empty_compressed(number, size, dtype, None, device)
 

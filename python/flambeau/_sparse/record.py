@@ -58,7 +58,7 @@ def tensor_of(record, size):
 
 
 def coo(indices, values, size, coalesced=False):
-    return tensor_of(Coo(indices, values, coalesced), size)
+    return tensor_of(Coo(indices, values, coalesced or indices.shape[1] < 2), size)
 
 
 def compressed(layout, starts, plain, values, size):
@@ -164,11 +164,10 @@ def rows_of(t):
         t = elements(t)
         record = owner(t)
     at, values = coordinates(t), record.values
-    row, column = at[0], at[1]
-    if not (record.layout == COO and record.coalesced):
-        row, order = row.sort(stable=True)
-        column, values = column.index_select(0, order), values.index_select(0, order)
-    return ops._convert_indices_from_coo_to_csr(row, t.shape[0]), column, values
+    if record.layout == COO and record.coalesced:
+        return ops._convert_indices_from_coo_to_csr(at[0], t.shape[0]), at[1], values
+    starts, order = ops._csr_order(at[0], t.shape[0])
+    return starts, at[1].index_select(0, order), values.index_select(0, order)
 
 
 def elements(t):

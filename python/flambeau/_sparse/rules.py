@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau._C import ops
+from flambeau._C import Tensor, ops
 
 from .record import (
     BSC,
@@ -333,7 +333,16 @@ def resize_as_sparse_(t, template):
     return sparse_resize_(t, template.shape, sparse_dim(template), dense_dim(template))
 
 
-@rule("zero_")
+@rule("fill_")
+def fill_(t, value):
+    if isinstance(value, Tensor) or value != 0:
+        raise NotImplementedError(
+            f"Could not run 'aten::fill_' with arguments from the '{shown_layout(t)}CPU' backend: "
+            "only zero_() is possible"
+        )
+    return zero_(t)
+
+
 def zero_(t):
     if is_coo(t):
         return change(t, owner(empty_coo(t.shape, sparse_dim(t), dense_dim(t), t.dtype)))

@@ -122,6 +122,8 @@ def add_(a, b, alpha=1):
         _same_sizes("add", a, b)
         _castable("add_", _promoted(a, b), a)
         return _add_to_dense(a.detach(), b, alpha)
+    if not is_sparse(b):
+        raise RuntimeError("add_(sparse, dense) is not supported: the sum would be dense")
     out = add(a, b, alpha)
     _castable("add_", out.dtype, a)
     return change(a, owner(out.to(a.dtype)))
@@ -137,6 +139,17 @@ def _castable(name, dtype, target):
         raise RuntimeError(
             f"{name}: result type {dtype} can't be cast to the desired output type {target.dtype}"
         )
+
+
+# These commute with sums: equal indices stay apart.
+@rule("neg")
+def neg(t):
+    return with_values(t, -owner(t).values)
+
+
+@rule("conj_physical")
+def conj(t):
+    return with_values(t, owner(t).values.conj())
 
 
 # ---- products and quotients ----------------------------------------------------------------------
@@ -164,10 +177,11 @@ def _mul_sparse(a, b):
             "mul(sparse, sparse): expected the same number of sparse dimensions, got "
             f"{sparse_dim(a)} and {sparse_dim(b)}"
         )
+    flag = x.coalesced and y.coalesced
     a, b = coalesced(a), coalesced(b)
     x, y = owner(a), owner(b)
     if x.indices is y.indices:
-        return with_values(a, x.values * y.values)
+        return coo(x.indices, x.values * y.values, a.shape, flag)
     sizes = a.shape[: x.indices.shape[0]]
     have, want = keys(y.indices, sizes), keys(x.indices, sizes)
     if have.shape[0] == 0 or want.shape[0] == 0:
@@ -177,7 +191,7 @@ def _mul_sparse(a, b):
     place = ops.searchsorted(have, want).clamp_(max=have.shape[0] - 1)
     kept = ops.nonzero(have.index_select(0, place) == want).squeeze(1)
     values = x.values.index_select(0, kept) * y.values.index_select(0, place.index_select(0, kept))
-    return coo(x.indices.index_select(1, kept), values, a.shape, True)
+    return coo(x.indices.index_select(1, kept), values, a.shape, flag)
 
 
 def _mul_dense(t, dense):
@@ -254,11 +268,11 @@ def _quotient(name, function, linear=False):
 
 
 _quotient("div", lambda v, b: v / b, linear=True)
-_quotient("div_mode", lambda v, b, mode: v.div(b, rounding_mode=mode))
-_quotient("floor_divide", lambda v, b: v.floor_divide(b))
+_quotient("div_floor", lambda v, b: v.div(b, rounding_mode="floor"))
+_quotient("div_trunc", lambda v, b: v.div(b, rounding_mode="trunc"))
 
 
-@rule("pow", "pow_scalar", "pow_Tensor_Scalar")
+@rule("_pow")
 def power(t, exponent):
     if not is_sparse(t) or not _number(exponent):
         raise NotImplementedError(
@@ -308,6 +322,7 @@ def sum_dims(t, dim):
             "Could not run 'aten::_sparse_sum' with arguments from the "
             f"'{shown_layout(t)}CPU' backend: it has a rule for the layout sparse_coo only"
         )
+    record = owner(coalesced(t))
     dims, n = _dims(t, dim), record.indices.shape[0]
     values = record.values
     dense = [d - n + 1 for d in dims if d >= n]
@@ -380,10 +395,31 @@ def _pattern_values(grad, shape):
     return ops.zeros((1,)).expand((shape[0],))
 
 
-@rule("norm")
-def norm(t, p=2, *rest):
-    t = coalesced(t) if owner(t).layout == COO else t
-    return owner(t).values.norm(p)
+@rule("_vector_norm")
+def vector_norm(t, p, dim, keepdim):
+    record = owner(t)
+    if dim is not None and len(_dims(t, dim)) not in (0, t.dim()):
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must be empty"
+        )
+    if record.layout != COO:
+        raise NotImplementedError(
+            f"Could not run 'aten::norm' with arguments from the '{shown_layout(t)}CPU' backend: "
+            "it has a rule for the layout sparse_coo only"
+        )
+    out = ops._vector_norm(owner(coalesced(t)).values, p, None, False)
+    return out.reshape((1,) * t.dim()) if keepdim else out
+
+
+@rule("threshold_backward")
+def threshold_backward(grad, t, threshold):
+    if not is_sparse(t):
+        return ops.threshold_backward(spread(grad), t.detach(), threshold)
+    if not is_sparse(grad) or owner(grad).layout != owner(t).layout:
+        grad = with_values(t, take(grad, t))
+    if owner(t).layout == COO:
+        grad = coalesced(grad)
+    return with_values(grad, ops.threshold_backward(owner(grad).values, take(t, grad), threshold))
 
 
 @rule("any")

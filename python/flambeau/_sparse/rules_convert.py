@@ -57,13 +57,16 @@ def to_dense(t, dtype=None, masked_grad=None):
 
 def specified(t, sparse):
     """The COO tensor of the elements of a dense tensor that are not zero."""
+    if t.dim() > 0 and sparse <= 0:
+        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     if not 0 <= sparse <= t.dim():
         raise RuntimeError(
-            f"sparse_dim: expected number of sparse dimensions in [0, {t.dim()}], got {sparse}"
+            f"dense_to_sparse: sparse_dim argument must be in [0,{t.dim()}] range, but {sparse} is "
+            "given"
         )
     other = t != 0
-    if sparse < t.dim():
-        other = other.flatten(sparse).any(-1) if sparse else other.any().reshape(())
+    if 0 < sparse < t.dim():
+        other = other.flatten(sparse).any(-1)
     if sparse == 0:
         n = int(other.any()) if other.numel() else 0
         at = ops.zeros((0, n), dtype=ops.arange(0).dtype)
@@ -93,9 +96,8 @@ def to_coo(t):
     if record.layout == COO:
         return t
     if record.blocked:
-        return coalesced(elements(t))
-    out = coo(coordinates(t), record.values, t.shape, record.layout == CSR)
-    return coalesced(out)
+        return elements(t)
+    return coo(coordinates(t), record.values, t.shape, record.layout == CSR)
 
 
 def compress(t, layout, blocksize=None):
@@ -109,8 +111,7 @@ def compress(t, layout, blocksize=None):
     if layout in (CSR, BSR):
         starts = ops._convert_indices_from_coo_to_csr(at[0], rows)
         return compressed(layout, starts, at[1].contiguous(), values, t.shape)
-    column, order = at[1].sort(stable=True)
-    starts = ops._convert_indices_from_coo_to_csr(column, columns)
+    starts, order = ops._csr_order(at[1], columns)
     plain = at[0].index_select(0, order)
     return compressed(layout, starts, plain, values.index_select(0, order), t.shape)
 
@@ -160,13 +161,11 @@ def to_sparse(t, layout, blocksize=None, dense=None):
         t = specified(t.detach(), t.dim() - rest)
     elif record.layout == layout and not blocksize:
         return t
-    elif record.layout == BSR or record.layout == BSC:
-        # zeros inside of blocks are specified elements
+    else:  # zeros inside of blocks are specified elements
         t = to_coo(t)
-    else:
-        t = coalesced(to_coo(t))
     if layout == COO:
         return t
+    t = coalesced(t)
     if sparse_dim(t) != 2:
         raise RuntimeError(
             f"to_sparse: conversion to {NAMES[layout]} needs two sparse dimensions, got "

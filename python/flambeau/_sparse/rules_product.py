@@ -47,11 +47,13 @@ def _check(name, a, b):
 
 
 def _sparse_times_dense(a, b):
-    return ops._csr_mm(*rows_of(a), b.detach())
+    starts, columns, values = rows_of(a)
+    return ops._csr_mm(starts, columns, values, b.detach())
 
 
 def _sparse_times_sparse(a, b):
-    starts, columns, values = ops._csr_matmul(*rows_of(a), *rows_of(b), b.shape[1])
+    parts: tuple = (*rows_of(a), *rows_of(b), b.shape[1])
+    starts, columns, values = ops._csr_matmul(*parts)
     size = (a.shape[0], b.shape[1])
     if owner(a).layout == COO:
         rows = ops._convert_indices_from_csr_to_coo(starts, columns)
@@ -72,6 +74,19 @@ def product(a, b, name="mm"):
 @rule("mm")
 def mm(a, b):
     return product(a, b)
+
+
+@rule("linear")
+def linear(x, weight, bias=None):
+    if x.dim() != 2:
+        raise NotImplementedError(
+            f"Could not run 'aten::linear' with arguments from the '{shown_layout(x)}CPU' backend: "
+            f"it has a rule for matrices, not for input with {x.dim()} dimensions"
+        )
+    out = product(
+        x, transpose(weight, 0, 1) if is_sparse(weight) else weight.detach().t(), "linear"
+    )
+    return out if bias is None else out + bias.detach()
 
 
 @rule("_sparse_sparse_matmul")
@@ -148,7 +163,7 @@ def hspmm(a, b):
     out = _sparse_times_dense(a, b)
     rows = owner(coalesced(a)).indices[0].unique()
     size = (a.shape[0], b.shape[1])
-    return coo(rows.unsqueeze(0), out.index_select(0, rows), size, True)
+    return coo(rows.unsqueeze(0), out.index_select(0, rows), size)
 
 
 @rule("sspaddmm")

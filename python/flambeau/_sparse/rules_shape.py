@@ -112,7 +112,7 @@ def unsqueeze(t, dim):
         indices = ops.cat([indices[:dim], zero, indices[dim:]])
     else:
         values = values.unsqueeze(dim - n + 1)
-    return coo(indices, values, size, record.coalesced)
+    return coo(indices, values, size)
 
 
 def without(t, dims):
@@ -145,6 +145,18 @@ def squeeze_dim(t, dim):
     return without(t, [d for d in dims if t.shape[d] == 1])
 
 
+@rule("view")
+def view(t, size):
+    """Sizes of 1 come and go; any other change of the shape is refused."""
+    if not is_coo(t) or [s for s in t.shape if s != 1] != [s for s in size if s != 1]:
+        refuse("view", t, "reshape is not implemented for sparse tensors")
+    out = squeeze(t)
+    for d, s in enumerate(size):
+        if s == 1:
+            out = unsqueeze(out, d)
+    return out
+
+
 # ---- selecting -----------------------------------------------------------------------------------
 
 
@@ -172,7 +184,7 @@ def select(t, dim, index):
         out = values.sum(0)
         return out if values.dim() > 0 else out
     at = [record.indices[d].index_select(0, here) for d in range(n) if d != dim]
-    return coo(ops.stack(at), values, rest, record.coalesced)
+    return coo(ops.stack(at), values, rest)
 
 
 @rule("slice")
@@ -187,13 +199,18 @@ def slice_(t, dim=0, start=None, end=None, step=1):
     return refuse("as_strided", t, "narrow_copy() and index_select() take parts of a sparse tensor")
 
 
-@rule("narrow_copy")
+@rule("_sparse_narrow")
 def narrow_copy(t, dim, start, length):
     if not is_coo(t):
         refuse("narrow_copy", t)
     dim = _wrapped(dim, t.dim())
     if start < 0:
         start += t.shape[dim]
+    if not 0 <= start <= start + length <= t.shape[dim]:
+        raise RuntimeError(
+            f"narrow_copy(): Invalid range from {start} to {start + length} along dimension {dim} "
+            f"of a tensor of size {list(t.shape)}"
+        )
     record = owner(t)
     n = record.indices.shape[0]
     size = list(t.shape)

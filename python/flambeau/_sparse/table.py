@@ -12,7 +12,7 @@ RULES: dict = {}
 KEEP_ZERO = frozenset(
     "abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan isneginf"
     " isposinf log1p nan_to_num neg rad2deg relu round round_decimals sgn sign signbit sin sinh"
-    " sqrt tan tanh trunc angle conj _conj real imag square".split()
+    " sqrt tan tanh trunc _angle _square _nan_to_num".split()
 )
 
 

@@ -241,7 +241,8 @@ def __getattr__(name):
 __all__ = sorted(
     [
         *(n for n in _needing if not n.startswith("_")),
-        "CudaError", "DeferredCudaCallError", "OutOfMemoryError", "StreamContext", "default_generators", "device",
+        "CudaError", "DeferredCudaCallError", "OutOfMemoryError", "StreamContext",
+        "default_generators", "device",
         "device_count", "device_of", "empty_cache", "get_allocator_backend", "get_arch_list",
         "get_gencode_flags", "get_rng_state_all", "has_half", "has_magma", "host_memory_stats",
         "host_memory_stats_as_nested_dict", "is_available", "is_bf16_supported",

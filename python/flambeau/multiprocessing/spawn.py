@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.connection
+import os
 import pickle
 import signal
 import sys
+import threading
 import time
 import warnings
 
@@ -63,8 +65,17 @@ class ProcessExitedException(ProcessException):
         return type(self), arguments
 
 
+def _end_with_parent():
+    """Interrupts this process when the one that started it is gone."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGINT)
+
+
 def _run(fn, index, args, errors):
     """What a process does: the traceback of an exception goes back through a pipe."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         fn(index, *args)
     except KeyboardInterrupt:

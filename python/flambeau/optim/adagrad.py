@@ -131,9 +131,9 @@ class Adagrad(DenseOptimizer):
 def _update_sparse(p, grad, total, step_size, eps):
     # The square root is not linear, so the entries have to be unique first.
     grad = grad.coalesce()
-    indices, values = grad._indices(), grad._values()
+    values = grad._values()
     if values.numel() == 0:
         return
-    total.add_(ops.sparse_coo_tensor(indices, values.pow(2), grad.shape))
+    total.add_(ops._sparse_like(grad, values.pow(2)))
     std = total.sparse_mask(grad)._values().sqrt_().add_(eps)
-    p.add_(ops.sparse_coo_tensor(indices, values / std, grad.shape), alpha=-to_scalar(step_size))
+    p.add_(ops._sparse_like(grad, values / std), alpha=-to_scalar(step_size))

@@ -84,4 +84,4 @@ def _advance(average, grad, values, beta):
 
 
 def _like(grad, values):
-    return ops.sparse_coo_tensor(grad._indices(), values, grad.shape)
+    return ops._sparse_like(grad, values)

@@ -150,7 +150,7 @@ def _sparse_tensor(layout, data):
     from flambeau._sparse.pickling import rebuild
 
     if not isinstance(layout, _C.layout) or layout is _C.strided:
-        raise refuse(f"a sparse tensor of layout {layout!r:.40}")
+        raise refuse(f"a sparse tensor of layout {shown(layout)}")
     parts = 2 if layout is _C.sparse_coo else 3
     if not isinstance(data, tuple) or len(data) not in (parts + 1, 4):
         raise refuse("a sparse tensor without its parts")

@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import sys
+from typing import Any
 
 from flambeau import _C
 from flambeau._pickle import with_memory
@@ -129,6 +130,7 @@ class _Entry:
     """Where a tensor is."""
 
     __slots__ = ("dtype", "shape", "start", "stop")
+    dtype: Any
 
     def __init__(self, name: str, described, available: int) -> None:
         fields = {"dtype", "shape", "data_offsets"}
@@ -194,7 +196,8 @@ def _parse(view: memoryview) -> tuple[dict[str, _Entry], dict[str, str], int]:
 
 def _tensor(entry: _Entry, data: memoryview, share: bool, device):
     part = data[entry.start : entry.stop]
-    strides, step = [], 1
+    strides: list[int] = []
+    step = 1
     for n in reversed(entry.shape):
         strides.insert(0, step)
         step *= max(n, 1)

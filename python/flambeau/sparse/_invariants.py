@@ -33,7 +33,7 @@ class check_sparse_tensor_invariants:
 
     def __init__(self, enable=True):
         self.state = enable
-        self.saved = None
+        self.saved: bool | None = None
 
     def __enter__(self):
         if self.saved is not None:

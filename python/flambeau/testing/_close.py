@@ -259,12 +259,36 @@ def _compare_tensors(actual, expected, options: _Options) -> None:
     if actual.dtype != expected.dtype:
         dtype = _C.promote_types(actual.dtype, expected.dtype)
         actual, expected = actual.to(dtype), expected.to(dtype)
+    if actual.layout is not _C.strided or expected.layout is not _C.strided:
+        _compare_sparse(actual, expected, options)
+        return
     matches = actual.isclose(expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
     if matches.all().item():
         return
     if actual.dim() == 0:
         raise _Mismatch(_scalar_message(actual.item(), expected.item(), rtol, atol))
     raise _Mismatch(_tensor_message(actual, expected, matches, rtol, atol))
+
+
+def _compare_sparse(actual, expected, options: _Options) -> None:
+    """The parts of two sparse tensors; dense tensors where the layouts differ."""
+    if actual.layout is not expected.layout:
+        _compare_tensors(actual.to_dense(), expected.to_dense(), options)
+        return
+    from flambeau._sparse.text import parts_of
+
+    if actual.is_sparse and actual.is_coalesced() != expected.is_coalesced():
+        actual, expected = actual.coalesce(), expected.coalesce()
+    if actual._nnz() != expected._nnz():
+        raise _Mismatch(
+            f"The number of specified values in sparse tensors of layout {actual.layout} does not "
+            f"match: {actual._nnz()} != {expected._nnz()}"
+        )
+    for (name, a), (_, b) in zip(parts_of(actual.detach()), parts_of(expected.detach())):
+        try:
+            _compare_tensors(a, b, options)
+        except _Mismatch as mismatch:
+            raise _Mismatch(f"Sparse tensor, {name}: {mismatch}") from None
 
 
 # ---- messages -----------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ class _Value:
     __slots__: tuple[str, ...] = ()
 
     def __init_subclass__(cls):
-        cls.__match_args__ = cls.__slots__
+        cls.__match_args__ = cls.__slots__  # type: ignore[misc]
 
     def _value(self):
         return getattr(self, self.__slots__[0])

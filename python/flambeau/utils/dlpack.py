@@ -4,4 +4,4 @@ from flambeau._dlpack import DLDeviceType
 from flambeau._factory import from_dlpack
 from flambeau._functional import to_dlpack as to_dlpack
 
-__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+__all__ = ["DLDeviceType", "from_dlpack"]

@@ -14,7 +14,8 @@ class ModuleTracker:
         >>> model = flambeau.nn.Sequential(flambeau.nn.ReLU())
         >>> seen = []
         >>> with ModuleTracker() as tracker:
-        ...     handle = model[0].register_forward_hook(lambda *a: seen.append(set(tracker.parents)))
+        ...     note = lambda *a: seen.append(set(tracker.parents))
+        ...     handle = model[0].register_forward_hook(note)
         ...     out = model(flambeau.ones(1))
         >>> sorted(seen[0])
         ['Global', 'Sequential', 'Sequential.0']

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import MutableMapping
+from typing import Any
 from weakref import ref
 
 WeakRef = ref
@@ -59,7 +60,7 @@ class WeakIdKeyDictionary(MutableMapping):
     """
 
     def __init__(self, dict=None, ref_type=WeakIdRef):
-        self.data: dict = {}
+        self.data: Any = {}
         self.ref_type = ref_type
         self_ref = weakref.ref(self)
 
@@ -79,7 +80,7 @@ class WeakIdKeyDictionary(MutableMapping):
         return self.data[self.ref_type(key)]
 
     def __setitem__(self, key, value):
-        self.data[self.ref_type(key, self._remove)] = value
+        self.data[self.ref_type(key, self._remove)] = value  # type: ignore[index]
 
     def __contains__(self, key):
         try:
@@ -91,6 +92,7 @@ class WeakIdKeyDictionary(MutableMapping):
         return len(self.data)
 
     def __iter__(self):
+        reference: Any
         for reference in list(self.data):
             key = reference()
             if key is not None:

@@ -11,9 +11,9 @@ from torch_geometric import transforms as T
 from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import (
+    APPNP,
     GAE,
     MLP,
-    APPNP,
     BatchNorm,
     ChebConv,
     EdgeConv,

@@ -62,7 +62,7 @@ models = {
     ),
     "mixtral": (
         MixtralForCausalLM,
-        MixtralConfig(**shared, num_local_experts=4, output_router_logits=True),
+        MixtralConfig(**shared, num_local_experts=4),
     ),
 }
 result = {}
@@ -76,9 +76,7 @@ for name, (kind, config) in models.items():
         figures[attention] = {
             "loss": out.loss.item(),
             "logits": out.logits[1, -1, :6].tolist(),
-            "gradient": float(
-                torch.nn.utils.get_total_norm([p.grad for p in model.parameters()])
-            ),
+            "gradient": float(torch.nn.utils.get_total_norm([p.grad for p in model.parameters()])),
         }
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     losses = []

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from flambeau._C import ops
-
-from .._group import ReduceOp, resolve
+from flambeau.distributed._group import ReduceOp, resolve
 
 
 def all_gather(tensor, group=None):

@@ -39,6 +39,13 @@ class Shard(Placement):
 
 
 @dataclass(frozen=True)
+class _StridedShard(Shard):
+    """Each process has pieces along a dimension that another split has cut before."""
+
+    split_factor: int = 1
+
+
+@dataclass(frozen=True)
 class Partial(Placement):
     """Each process has a summand."""
 

@@ -137,7 +137,8 @@ class _NormBase(Module):
 class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
-        members, plain = self._buffers, type(self).__getattr__ is plain_getattr
+        members: dict = self._buffers
+        plain = type(self).__getattr__ is plain_getattr
         if plain and "running_mean" in members and "running_var" in members:
             mean, var = members["running_mean"], members["running_var"]
         else:

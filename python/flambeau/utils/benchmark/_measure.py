@@ -229,7 +229,8 @@ class Measurement:
             lines.append(f"  IQR:    {self.iqr / size:.2f} {unit}")
         threads = f"{self.num_threads} thread{'s' if self.num_threads > 1 else ''}"
         lines.append(
-            f"  {len(self.times)} measurements, {self.number_per_run} runs per measurement, {threads}"
+            f"  {len(self.times)} measurements, {self.number_per_run} runs per measurement, "
+            f"{threads}"
         )
         return "\n".join(lines)
 

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import _utils
+from ._utils.collate import default_collate, default_convert  # noqa: F401  (taken from here, too)
 from ._utils.position import Position, check_state
-from .datapipe import IterDataPipe
-from .dataset import IterableDataset
+from ._utils.worker import get_worker_info  # noqa: F401
+from .datapipe import IterDataPipe, MapDataPipe  # noqa: F401
+from .dataset import Dataset, IterableDataset  # noqa: F401
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 _T = TypeVar("_T")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 from flambeau._C import Generator, ops
 
@@ -14,7 +15,8 @@ class DistributedSampler(Sampler):
 
     Args:
         dataset: anything with a length.
-        num_replicas, rank: the number of processes and the number of this one.
+        num_replicas, rank: the number of processes and the number of this one; those of the default
+            process group if left out.
         shuffle: shuffle the order, by `seed` and the epoch.
         seed: the same in all processes.
         drop_last: leave out the tail instead of repeating indices so that parts are equal.
@@ -29,11 +31,15 @@ class DistributedSampler(Sampler):
         self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False
     ):
         if num_replicas is None or rank is None:
-            missing = "num_replicas" if num_replicas is None else "rank"
-            raise ValueError(
-                "Default process group has not been initialized, please make sure to call "
-                f"init_process_group; or give DistributedSampler its {missing}"
-            )
+            group = sys.modules.get("flambeau.distributed")  # loaded where there is a group
+            if group is None or not group.is_initialized():
+                missing = "num_replicas" if num_replicas is None else "rank"
+                raise ValueError(
+                    "Default process group has not been initialized, please make sure to call "
+                    f"init_process_group; or give DistributedSampler its {missing}"
+                )
+            num_replicas = group.get_world_size() if num_replicas is None else num_replicas
+            rank = group.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

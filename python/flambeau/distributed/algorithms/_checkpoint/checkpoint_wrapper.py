@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum, auto
 from functools import partial
 
@@ -69,6 +70,8 @@ class CheckpointWrapper(ActivationWrapper):
             self.checkpoint_fn = partial(checkpoint, use_reentrant=reentrant, **kwargs)
         else:
             self.checkpoint_fn = partial(checkpoint_fn, **kwargs)
+
+    checkpoint_fn: Callable
 
     def forward(self, *args, **kwargs):
         """The module's result; nothing between is kept."""

@@ -1,0 +1,6 @@
+"""Queues between processes: Python's."""
+
+from __future__ import annotations
+
+from multiprocessing.queues import Queue as Queue
+from multiprocessing.queues import SimpleQueue as SimpleQueue
