@@ -121,10 +121,21 @@ def _builtin(name):
         function = getattr(owner, name, None)
         if callable(function):
             return function
+    name, added = _OF_OTHERS.get(name, (name, {}))
     method = getattr(Tensor, name, None)
     if callable(method):
-        return lambda self, *args, **kwargs: getattr(self, name)(*args, **kwargs)
+        return lambda self, *args, **kwargs: getattr(self, name)(*args, **kwargs, **added)
     return None
+
+
+# Operators that PyTorch makes of public ones: the method, and arguments that make the difference.
+_OF_OTHERS: dict[str, tuple[str, dict]] = {
+    "_conj": ("conj", {}),
+    "_local_scalar_dense": ("item", {}),
+    "_pin_memory": ("pin_memory", {}),
+    "_to_copy": ("to", {"copy": True}),
+    "_unsafe_view": ("view", {}),
+}
 
 
 def _overload_names():
@@ -154,7 +165,8 @@ class _Namespace:
 
     def _aten(self, op):
         table = _overload_names()
-        function = _builtin(op) if op in table or op.startswith("_foreach_") else None
+        known = op in table or op in _OF_OTHERS or op.startswith("_foreach_")
+        function = _builtin(op) if known else None
         if function is None:
             return None
         return OpOverloadPacket("aten", op, function, table.get(op, ["default"]))
