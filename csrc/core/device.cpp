@@ -4,35 +4,27 @@
 
 namespace flambeau {
 
-const char* device_name(DeviceType t) {
-  switch (t) {
-    case DeviceType::Transform:
-      return "transform";
-    case DeviceType::CPU:
-      return "cpu";
-    case DeviceType::Meta:
-      return "meta";
-    case DeviceType::CUDA:
-      return "cuda";
-    default:
-      return "privateuseone";
-  }
-}
+namespace {
+const char* const kNames[kNumDeviceTypes] = {
+    "cpu",    "meta",   "cuda",   "privateuseone", "transform", "ipu", "xpu",
+    "mkldnn", "opengl", "opencl", "ideep",         "hip",       "ve",  "fpga",
+    "maia",   "xla",    "lazy",   "vulkan",        "mps",       "hpu", "mtia"};
+}  // namespace
+
+const char* device_name(DeviceType t) { return kNames[int(t)]; }
 
 Device parse_device(const std::string& text) {
   auto colon = text.find(':');
   std::string kind = text.substr(0, colon);
   Device d;
-  if (kind == "cpu")
-    d.type = DeviceType::CPU;
-  else if (kind == "meta")
-    d.type = DeviceType::Meta;
-  else if (kind == "cuda")
-    d.type = DeviceType::CUDA;
-  else if (kind == "privateuseone")
-    d.type = DeviceType::PrivateUse;
-  else
-    fail("Expected one of cpu, cuda, meta device type at start of device string: ", text);
+  int type = 0;
+  while (type < kNumDeviceTypes && kind != kNames[type]) type++;
+  check(type < kNumDeviceTypes && DeviceType(type) != DeviceType::Transform,
+        "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, "
+        "xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device "
+        "string: ",
+        kind);
+  d.type = DeviceType(type);
   if (colon != std::string::npos) {
     std::string number = text.substr(colon + 1);
     bool digits = !number.empty() && number.size() <= 2 &&

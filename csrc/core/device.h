@@ -9,8 +9,14 @@ namespace flambeau {
 // PrivateUse is the slot that a third party registers under its own name. Transform is no place:
 // tensors of function transforms have it (core/transform.h), with the device type of their values
 // as index.
-enum class DeviceType : uint8_t { CPU, Meta, CUDA, PrivateUse, Transform };
-constexpr int kNumDeviceTypes = 5;
+// Those behind it are names only, which programs compare with.
+// clang-format off
+enum class DeviceType : uint8_t {
+  CPU, Meta, CUDA, PrivateUse, Transform,
+  IPU, XPU, MKLDNN, OpenGL, OpenCL, IDEEP, HIP, VE, FPGA, MAIA, XLA, Lazy, Vulkan, MPS, HPU, MTIA,
+};
+// clang-format on
+constexpr int kNumDeviceTypes = 21;
 
 struct Device {
   DeviceType type = DeviceType::CPU;
