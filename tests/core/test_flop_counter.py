@@ -1,0 +1,41 @@
+"""FlopCounterMode: PyTorch 2.13's counts of forward and backward passes."""
+
+import pytest
+
+import flambeau
+from flambeau import nn
+from flambeau.utils.flop_counter import FlopCounterMode
+
+CNN = [
+    nn.Conv2d(4, 8, 3, stride=2, groups=2),
+    nn.ReLU(),
+    nn.Conv2d(8, 6, 3, padding=1, bias=False),
+    nn.ConvTranspose2d(6, 4, 2, stride=2, groups=2),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "forward", "both"),
+    [
+        (nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2)), (4, 8), 1280, 2816),
+        (nn.Sequential(*CNN), (2, 4, 9, 9), 39936, 122880),
+        (nn.GRU(4, 5, 2), (3, 2, 4), 3420, 8940),
+    ],
+)
+def test_totals(model, shape, forward, both):
+    with FlopCounterMode(display=False) as counter:
+        out = model(flambeau.randn(shape))
+    assert counter.get_total_flops() == forward
+    with FlopCounterMode(display=False) as counter:
+        out = model(flambeau.randn(shape))
+        (out[0] if isinstance(out, tuple) else out).sum().backward()
+    assert counter.get_total_flops() == both
+
+
+def test_modules():
+    model = nn.Sequential(*CNN)
+    with FlopCounterMode(display=False) as counter:
+        model(flambeau.randn(2, 4, 9, 9)).sum().backward()
+    totals = {n: sum(c.values()) for n, c in counter.get_flop_counts().items()}
+    assert (totals["Sequential.0"], totals["Sequential.2"]) == (27648, 82944)
+    assert totals["Sequential.3"] == 12288
