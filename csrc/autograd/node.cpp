@@ -252,11 +252,8 @@ AutogradMeta::~AutogradMeta() {
   cycles().erase(cyclic);
 }
 
-void retain_grad(const Tensor& t) {
-  AutogradMeta& meta = meta_of(t);
-  meta.retains_grad = true;
-  meta.link = std::make_shared<MetaLink>();
-  meta.link->meta = &meta;
+namespace {
+void add_retain_hook(const AutogradMeta& meta) {
   // The tensor may go while its graph stays, also in another thread. Nothing is computed or
   // destroyed under the lock: that may wait for the interpreter, which may wait for the lock.
   auto hook = [link = meta.link](const Tensor& g) {
@@ -271,7 +268,28 @@ void retain_grad(const Tensor& t) {
     if (link->meta) std::swap(link->meta->grad, grad);
     return Tensor();
   };
-  grad_fn(t)->make_hooks().retain.push_back({next_hook_id(), meta.output_nr, hook});
+  meta.grad_fn->make_hooks().retain.push_back({meta.link->hook_id, meta.output_nr, hook});
+}
+// Gives a tensor another node: a gradient that is retained is that of the tensor as it is now.
+void set_grad_fn(AutogradMeta& meta, Ref<Node> node, uint32_t output_nr) {
+  const Ref<Node> before = std::move(meta.grad_fn);
+  meta.grad_fn = std::move(node);
+  meta.output_nr = output_nr;
+  if (!meta.link) return;
+  if (before && before->hooks)
+    std::erase_if(before->hooks->retain, [&](auto& h) { return h.id == meta.link->hook_id; });
+  add_retain_hook(meta);
+}
+}  // namespace
+
+void retain_grad(const Tensor& t) {
+  grad_fn(t);  // of a view whose base has changed
+  AutogradMeta& meta = meta_of(t);
+  meta.retains_grad = true;
+  meta.link = std::make_shared<MetaLink>();
+  meta.link->meta = &meta;
+  meta.link->hook_id = next_hook_id();
+  add_retain_hook(meta);
 }
 
 void AutogradMeta::visit_refs(RefVisitor& v) const {
@@ -359,8 +377,7 @@ Ref<Node> grad_fn(const Tensor& t) {
     if (view.version != t.version() && view.base->requires_grad && grad_enabled()) {
       auto* base_meta = meta_if(view.base);
       if (base_meta && base_meta->grad_fn) {
-        meta->grad_fn = make_strided_view_node(t, view.base);
-        meta->output_nr = 0;
+        set_grad_fn(*meta, make_strided_view_node(t, view.base), 0);
         t->requires_grad = true;
       }
       view.version = t.version();
@@ -394,8 +411,13 @@ void set_history(const Tensor& result, const Ref<Node>& node) {
     return;
   }
   auto& meta = meta_of(result);
-  meta.output_nr = node->add_output(result);
-  meta.grad_fn = node;
+  const uint32_t output_nr = node->add_output(result);
+  if (meta.link) [[unlikely]] {  // changed in place
+    set_grad_fn(meta, node, output_nr);
+  } else {
+    meta.output_nr = output_nr;
+    meta.grad_fn = node;
+  }
   result->requires_grad = true;
 }
 
@@ -465,11 +487,10 @@ void rebase_history(const Tensor& self, const Ref<Node>& node) {
     node->add_output(self);
     Ref<Node> slices = make_copy_slices(self, base, node);
     auto& base_meta = meta_of(base);
-    base_meta.grad_fn = slices;
-    base_meta.output_nr = slices->add_output(base);
+    const uint32_t base_nr = slices->add_output(base);
+    set_grad_fn(base_meta, slices, base_nr);
     base->requires_grad = true;
-    meta->grad_fn = make_strided_view_node(self, base);
-    meta->output_nr = 0;
+    set_grad_fn(*meta, make_strided_view_node(self, base), 0);
     self->requires_grad = true;
     meta->view->version = self.version();
     return;

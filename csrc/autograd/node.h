@@ -264,6 +264,7 @@ struct AutogradMeta;
 struct MetaLink {
   std::mutex mutex;
   AutogradMeta* meta;  // null once the tensor is gone
+  uint64_t hook_id;
 };
 
 struct AutogradMeta final : AutogradRecord {

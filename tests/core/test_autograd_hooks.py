@@ -82,6 +82,31 @@ def test_a_tensor_that_retained_its_gradient_may_go_before_its_graph():
     assert all(t.grad is None for t in kept)
 
 
+def test_a_retained_gradient_is_that_of_the_changed_tensor():
+    x = leaf()
+    y = x * 2
+    y.retain_grad()
+    y.mul_(2)
+    y.sum().backward()
+    assert y.grad.tolist() == [1.0] * 3 and x.grad.tolist() == [4.0] * 3
+    x = leaf()
+    y = x * 2
+    y.retain_grad()
+    v = y[:2]
+    v.retain_grad()
+    v.mul_(5)
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [20.0, 40.0, 12.0] and x.grad.tolist() == [200.0, 400.0, 24.0]
+    assert v.grad is None  # y leads to x, past the view
+    x = leaf()
+    y = x * 2
+    v = y[:2]
+    v.retain_grad()
+    y.mul_(3)
+    v.sum().backward()
+    assert v.grad.tolist() == [1.0, 1.0] and x.grad.tolist() == [6.0, 6.0, 0.0]
+
+
 def test_retained_gradient_is_the_one_after_hooks():
     x = leaf()
     y = x * 1
