@@ -20,7 +20,7 @@ def test_modules(name):
 def test_flags():
     cudnn = flambeau.backends.cudnn
     with cudnn.flags(benchmark=True, deterministic=True):
-        assert (cudnn.benchmark, cudnn.deterministic, cudnn.enabled) == (True, True, False)
+        assert (cudnn.benchmark, cudnn.deterministic, cudnn.enabled) == (True, True, True)
     assert (cudnn.benchmark, cudnn.deterministic) == (False, False)
     before = cudnn.set_flags(_benchmark=True)
     assert cudnn.benchmark and before[1] is False
