@@ -424,7 +424,7 @@ struct ArrayStruct {
   void* data;
   PyObject* descr;
 };
-enum ArrayFlags { kAligned = 0x100, kNative = 0x200, kWriteable = 0x400 };
+enum ArrayFlags { kNative = 0x200, kWriteable = 0x400 };
 
 // The letter that NumPy has for such elements; 0 where it has none.
 char array_kind(DType t) {
@@ -507,10 +507,12 @@ PyObject* from_array(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-// What np.asarray makes an array of: it has __array_struct__, and keeps the memory.
+// What np.asarray makes an array of: a buffer with strides, which keeps the memory.
 struct ArrayExport {
   PyObject_HEAD BufferShape* shape;
-  ArrayStruct array;
+  void* data;
+  const char* format;
+  Py_ssize_t itemsize, bytes;
 };
 PyTypeObject* export_type = nullptr;
 
@@ -520,14 +522,20 @@ void export_dealloc(PyObject* o) {
   type->tp_free(o);
   Py_DECREF(type);
 }
-PyObject* export_struct(PyObject* o, void*) {
-  PyObject* capsule = PyCapsule_New(
-      &reinterpret_cast<ArrayExport*>(o)->array, nullptr,
-      [](PyObject* c) { Py_DECREF(static_cast<PyObject*>(PyCapsule_GetContext(c))); });
-  if (capsule) PyCapsule_SetContext(capsule, incref(o));
-  return capsule;
+int export_getbuffer(PyObject* o, Py_buffer* view, int) {
+  auto* e = reinterpret_cast<ArrayExport*>(o);
+  static char none;  // an empty tensor need not have memory
+  *view = {};
+  view->buf = e->data ? e->data : &none;
+  view->len = e->bytes;
+  view->itemsize = e->itemsize;
+  view->ndim = int(e->shape->sizes.size());
+  view->format = const_cast<char*>(e->format);
+  view->shape = reinterpret_cast<Py_ssize_t*>(e->shape->sizes.data());
+  view->strides = reinterpret_cast<Py_ssize_t*>(e->shape->strides.data());
+  view->obj = incref(o);
+  return 0;
 }
-PyGetSetDef export_getset[] = {{"__array_struct__", export_struct, nullptr, nullptr, nullptr}, {}};
 
 // _array_export(tensor): for Tensor.numpy
 PyObject* array_export(PyObject*, PyObject* o) {
@@ -546,15 +554,10 @@ PyObject* array_export(PyObject*, PyObject* o) {
     auto* e = reinterpret_cast<ArrayExport*>(self);
     e->shape = new BufferShape(t);
     for (auto& s : e->shape->strides) s *= t.itemsize();
-    e->array = {2,
-                int(t.dim()),
-                array_kind(t.dtype()),
-                int(t.itemsize()),
-                kAligned | kNative | kWriteable,
-                reinterpret_cast<Py_ssize_t*>(e->shape->sizes.data()),
-                reinterpret_cast<Py_ssize_t*>(e->shape->strides.data()),
-                t.bytes(),
-                nullptr};
+    e->data = t.bytes();
+    e->format = format_of(t.dtype());
+    e->itemsize = t.itemsize();
+    e->bytes = t.numel() * t.itemsize();
     return self;
   });
 }
@@ -757,7 +760,7 @@ void add_interop(PyObject* module) {
   storage_type = reinterpret_cast<PyTypeObject*>(must(PyType_FromSpec(&spec)));
   must(PyModule_AddObjectRef(module, "UntypedStorage", reinterpret_cast<PyObject*>(storage_type)));
   PyType_Slot export_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(export_dealloc)},
-                                {Py_tp_getset, export_getset},
+                                {Py_bf_getbuffer, reinterpret_cast<void*>(export_getbuffer)},
                                 {0, nullptr}};
   PyType_Spec export_spec{"flambeau._C._ArrayExport", sizeof(ArrayExport), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, export_slots};
