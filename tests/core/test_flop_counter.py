@@ -39,3 +39,35 @@ def test_modules():
     totals = {n: sum(c.values()) for n, c in counter.get_flop_counts().items()}
     assert (totals["Sequential.0"], totals["Sequential.2"]) == (27648, 82944)
     assert totals["Sequential.3"] == 12288
+
+
+def flops(run, backward=False):
+    counter = FlopCounterMode(display=False)
+    with counter:
+        out = run()
+        if backward:
+            (out[0] if isinstance(out, tuple) else out).sum().backward()
+    return counter.get_total_flops()
+
+
+def test_attention():
+    x, k = flambeau.ones(2, 5, 8), flambeau.ones(2, 3, 8)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    assert (flops(lambda: layer(x)), flops(lambda: layer(x), True)) == (11840, 31680)
+    for options, expected in (
+        ({}, [6720, 5056, 16320, 12352]),
+        ({"bias": False}, [6720, 5056, 20160, 13632]),
+        ({"add_bias_kv": True}, [7040, 5376, 21120, 14592]),
+        ({"add_zero_attn": True}, [7040, 5376, 21120, 14592]),
+    ):
+        m = nn.MultiheadAttention(8, 2, batch_first=True, **options)
+        found = [
+            flops(lambda m=m: m(x, x, x)),
+            flops(lambda m=m: m(x, k, k)),
+            flops(lambda m=m: m(x, x, x), True),
+            flops(lambda m=m: m(x, k, k.clone()), True),
+        ]
+        assert found == expected, options
+    m = nn.MultiheadAttention(8, 2, batch_first=True, kdim=6, vdim=7)
+    k, v = flambeau.ones(2, 3, 6), flambeau.ones(2, 3, 7)
+    assert (flops(lambda: m(x, k, v)), flops(lambda: m(x, k, v), True)) == (4768, 13056)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from typing import Any
@@ -202,6 +203,48 @@ def _attention(out, query, key, value, *args, **kwargs):
     return scores[0] + values[0], scores[1] + values[1]
 
 
+def _multi_head(out, *args, **kwargs):
+    """The projections, together where their inputs are one tensor, and attention between."""
+    from flambeau.nn.functional import multi_head_attention_forward
+
+    given = inspect.signature(multi_head_attention_forward).bind(*args, **kwargs)
+    given.apply_defaults()
+    a = given.arguments
+    query, key, value, bias = a["query"], a["key"], a["value"], a["in_proj_bias"]
+    width = query.shape[-1]
+    batch = query.shape[1] if query.dim() == 3 else 1
+    if a["use_separate_proj_weight"]:
+        weights = [a["q_proj_weight"], a["k_proj_weight"], a["v_proj_weight"]]
+        projections = [(t, w, width) for t, w in zip((query, key, value), weights)]
+    else:
+        weight = a["in_proj_weight"]
+        weights = [weight]
+        if key is not value:
+            projections = [(t, weight, width) for t in (query, key, value)]
+        elif query is key:
+            projections = [(query, weight, 3 * width)]
+        else:
+            projections = [(query, weight, width), (key, weight, 2 * width)]
+    needed = any(map(_grad, (query, key, value, *weights)))
+    longer = (a["bias_k"] is not None) + a["add_zero_attn"]
+    length, n = query.shape[0], batch * a["num_heads"]
+    head, keys = width // a["num_heads"], key.shape[0] + longer
+    steps = [
+        _product(
+            "mm" if bias is None else "addmm", (t.shape[0] * batch, t.shape[-1]),
+            (t.shape[-1], columns), _grad(t), _grad(w), None if bias is None else (columns,), "mm",
+        )
+        for t, w, columns in projections
+    ]  # fmt: skip
+    steps.append(_product("bmm", (n, length, head), (n, head, keys), needed, needed))
+    steps.append(_product("bmm", (n, length, keys), (n, keys, head), needed, needed))
+    last, add = a["out_proj_weight"], a["out_proj_bias"]
+    shapes = (length * batch, width), (width, last.shape[0])
+    name, add = ("mm", None) if add is None else ("addmm", tuple(add.shape))
+    steps.append(_product(name, *shapes, needed, _grad(last), add, "mm"))
+    return sum((s[0] for s in steps), []), sum((s[1] for s in steps), [])
+
+
 def _einsum(out, equation, operands, **kwargs):
     """Pair by pair, from the left; what one operand alone has and nothing needs is summed first."""
     inputs, arrow, output = equation.replace(" ", "").partition("->")
@@ -279,6 +322,7 @@ def _parts():
         "conv1d conv2d conv3d": _conv(False),
         "conv_transpose1d conv_transpose2d conv_transpose3d": _conv(True),
         "scaled_dot_product_attention": _attention,
+        "multi_head_attention_forward": _multi_head,
         "_einsum": _einsum,
         "gru lstm rnn_tanh rnn_relu": _recurrent,
     }
@@ -371,7 +415,8 @@ class FlopCounterMode:
         forward, backward = steps(out, *args, **inputs)
         parents, mode = set(self.mod_tracker.parents), self._mode
         self._add(forward, parents)
-        results = [t for t in (out if isinstance(out, (list, tuple)) else [out]) if t.requires_grad]
+        given = out if isinstance(out, (list, tuple)) else [out]
+        results = [t for t in given if isinstance(t, Tensor) and t.requires_grad]
         if backward and results:
             if len(results) > 1:  # outputs and states: the node that gives them all runs once
                 node = results[0].grad_fn
