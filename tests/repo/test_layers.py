@@ -98,7 +98,7 @@ PYTHON_LAYERS = {
     "func": BASE | {"autograd", "nn", "transforms", "utils"},
     "optim": BASE | {"autograd", "utils"},
     "multiprocessing": BASE,
-    "utils": BASE | {"autograd", "facade", "multiprocessing", "root"},
+    "utils": BASE | {"autograd", "facade", "functional", "multiprocessing", "root"},
     "amp": BASE | {"autograd", "root"},
     "serialization": BASE | {"autograd", "root"},
     "package": BASE | {"autograd", "facade", "root", "serialization"},

@@ -113,7 +113,7 @@ def _product(name, a, b, a_grad, b_grad, add=None, backward=None):
     (*batch, m, k), n = a, b[-1]
     shapes = (a, b) if add is None else (add, a, b)
     back = backward or name
-    steps = []
+    steps: list = []
     if a_grad:
         steps.append((back, ((*batch, m, n), (*batch, n, k)), (*batch, m, k), {}))
     if b_grad:
@@ -248,13 +248,14 @@ def _multi_head(out, *args, **kwargs):
 def _einsum(out, equation, operands, **kwargs):
     """Pair by pair, from the left; what one operand alone has and nothing needs is summed first."""
     inputs, arrow, output = equation.replace(" ", "").partition("->")
-    terms, sizes = [], {}
+    terms: list = []
+    sizes: dict = {}
     for text, t in zip(inputs.split(","), operands, strict=True):
         before, dots, after = text.partition("...")
         extra = t.dim() - len(before) - len(after) if dots else 0
         term = [*before, *(("...", i) for i in range(-extra, 0)), *after]
-        for name, size in zip(term, t.shape, strict=True):
-            sizes[name] = max(size, sizes.get(name, 1))
+        for name, length in zip(term, t.shape, strict=True):
+            sizes[name] = max(length, sizes.get(name, 1))
         terms.append((set(term), _grad(t)))
     letters = inputs.replace(",", "").replace(".", "")
     kept = {c for c in (output if arrow else letters) if arrow or letters.count(c) == 1} - {"."}
@@ -265,7 +266,8 @@ def _einsum(out, equation, operands, **kwargs):
     def size(names):
         return math.prod(sizes[name] for name in names)
 
-    forward, backward = [], []
+    forward: list = []
+    backward: list = []
     left, left_grad = terms[0]
     for i, (right, right_grad) in enumerate(terms[1:], 2):
         needed = kept.union(*(term for term, _ in terms[i:]))
@@ -290,7 +292,8 @@ def _recurrent(out, input, *args, **kwargs):
     rows = math.prod(input.shape[:-1])
     first = states[0].shape[-2] if states[0].dim() > 2 else 1
     length = (4 if biases else 2) + projected
-    forward, backward = [], []
+    forward: list = []
+    backward: list = []
     for i in range(0, len(params), length):
         cell = params[i : i + length]
         below = _grad(input) or i >= length * (2 if bidirectional else 1)
