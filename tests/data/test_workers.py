@@ -323,9 +323,12 @@ def test_too_many_workers_are_warned_of():
 
 
 HANGING = """
-import os, sys, time, multiprocessing
+import os, signal, sys, time, multiprocessing
 import flambeau
 from flambeau.utils.data import DataLoader, Dataset
+
+# a shell starts what runs in its background with SIGINT ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Late(Dataset):
     def __len__(self):
@@ -363,7 +366,10 @@ def test_workers_end_with_the_main_process(sent):
             os.killpg(program.pid, sent)  # as a terminal does
         else:
             program.kill()
-        program.wait(20)
+        try:
+            program.wait(20)
+        finally:
+            program.kill()  # or the test would wait for ever
         while any(map(running, workers)):
             assert time.monotonic() - begin < 10
             time.sleep(0.01)
