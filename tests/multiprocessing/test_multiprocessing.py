@@ -223,8 +223,13 @@ def test_children_of_flambeau_run_have_the_alias(tmp_path, method):
 
 
 ORPHANS = """
-import os, time
+import os, signal, sys, time
 import flambeau.multiprocessing as mp
+
+if "ignored" in sys.argv:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+else:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def work(index):
     print(os.getpid(), flush=True)
@@ -243,10 +248,11 @@ def running(pid):
         return False
 
 
-def test_started_processes_end_with_their_parent():
+@pytest.mark.parametrize("interrupts", ["heard", "ignored"])
+def test_started_processes_end_with_their_parent(interrupts):
     packages = os.path.dirname(os.path.dirname(os.path.abspath(flambeau.__file__)))
     with subprocess.Popen(
-        [sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-c", ORPHANS, interrupts], stdout=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": packages},
     ) as program:  # fmt: skip
         children = [int(program.stdout.readline()) for _ in range(2)]

@@ -70,7 +70,9 @@ def _end_with_parent():
     parent = multiprocessing.parent_process()
     if parent is not None:
         multiprocessing.connection.wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGINT)
+        # what a shell starts in its background ignores interrupts
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        os.kill(os.getpid(), signal.SIGTERM if ignored else signal.SIGINT)
 
 
 def _run(fn, index, args, errors):
