@@ -1,15 +1,4 @@
-"""Models with integers: parts."""
+"""The names of `flambeau.ao.quantization.fake_quantize` under their older name."""
 
-from __future__ import annotations
-
-import flambeau.ao.quantization as _quantization
-
-FakeQuantize = _quantization.FakeQuantize  # type: ignore[attr-defined]
-FakeQuantizeBase = _quantization.FakeQuantizeBase  # type: ignore[attr-defined]
-FusedMovingAvgObsFakeQuantize = _quantization.FusedMovingAvgObsFakeQuantize  # type: ignore[attr-defined]
-
-__all__ = [
-    "FakeQuantize",
-    "FakeQuantizeBase",
-    "FusedMovingAvgObsFakeQuantize",
-]
+from flambeau.ao.quantization.fake_quantize import *
+from flambeau.ao.quantization.fake_quantize import __all__ as __all__

@@ -1,13 +1,4 @@
-"""Models with integers: parts."""
+"""The names of `flambeau.ao.quantization.fuse_modules` under their older name."""
 
-from __future__ import annotations
-
-import flambeau.ao.quantization as _quantization
-
-fuse_modules = _quantization.fuse_modules  # type: ignore[attr-defined]
-fuse_modules_qat = _quantization.fuse_modules_qat  # type: ignore[attr-defined]
-
-__all__ = [
-    "fuse_modules",
-    "fuse_modules_qat",
-]
+from flambeau.ao.quantization.fuse_modules import *
+from flambeau.ao.quantization.fuse_modules import __all__ as __all__

@@ -1,15 +1,4 @@
-"""Models with integers: parts."""
+"""The names of `flambeau.ao.quantization.qconfig` under their older name."""
 
-from __future__ import annotations
-
-import flambeau.ao.quantization as _quantization
-
-QConfig = _quantization.QConfig  # type: ignore[attr-defined]
-get_default_qconfig = _quantization.get_default_qconfig  # type: ignore[attr-defined]
-get_default_qat_qconfig = _quantization.get_default_qat_qconfig  # type: ignore[attr-defined]
-
-__all__ = [
-    "QConfig",
-    "get_default_qat_qconfig",
-    "get_default_qconfig",
-]
+from flambeau.ao.quantization.qconfig import *
+from flambeau.ao.quantization.qconfig import __all__ as __all__

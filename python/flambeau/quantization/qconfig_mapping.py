@@ -1,15 +1,4 @@
-"""Models with integers: parts."""
+"""The names of `flambeau.ao.quantization.qconfig_mapping` under their older name."""
 
-from __future__ import annotations
-
-import flambeau.ao.quantization as _quantization
-
-QConfigMapping = _quantization.QConfigMapping  # type: ignore[attr-defined]
-get_default_qconfig_mapping = _quantization.get_default_qconfig_mapping  # type: ignore[attr-defined]
-get_default_qat_qconfig_mapping = _quantization.get_default_qat_qconfig_mapping  # type: ignore[attr-defined]
-
-__all__ = [
-    "QConfigMapping",
-    "get_default_qat_qconfig_mapping",
-    "get_default_qconfig_mapping",
-]
+from flambeau.ao.quantization.qconfig_mapping import *
+from flambeau.ao.quantization.qconfig_mapping import __all__ as __all__

@@ -1,15 +1,4 @@
-"""Models with integers: parts."""
+"""The names of `flambeau.ao.quantization.stubs` under their older name."""
 
-from __future__ import annotations
-
-import flambeau.ao.quantization as _quantization
-
-DeQuantStub = _quantization.DeQuantStub  # type: ignore[attr-defined]
-QuantStub = _quantization.QuantStub  # type: ignore[attr-defined]
-QuantWrapper = _quantization.QuantWrapper  # type: ignore[attr-defined]
-
-__all__ = [
-    "DeQuantStub",
-    "QuantStub",
-    "QuantWrapper",
-]
+from flambeau.ao.quantization.stubs import *
+from flambeau.ao.quantization.stubs import __all__ as __all__
