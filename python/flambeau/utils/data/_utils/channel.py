@@ -324,6 +324,10 @@ class Sender:
         self._blocks = {}
         self._copies = {}  # of storages that are not shared, by identity, with the storage
 
+    def released(self, notices):
+        """The main process gave back blocks."""
+        self.memory.released(notices)
+
     def send(self, kind, number, data):
         """Sends a batch under its number.
 
