@@ -67,6 +67,7 @@ op(
         "source": "index_select(grad, dim, index) * alpha if source.ndim > 0 else reshape(index_select(grad, dim, index), ()) * alpha",
     },
     forms=FMI + " out",
+    tags="changes",
     doc="``alpha * source`` added to entries ``index`` of a dimension.",
 )
 op(
@@ -81,7 +82,7 @@ op(
         "source": "index_select(grad, dim, index) if source.ndim > 0 else reshape(index_select(grad, dim, index), ())",
     },
     forms=FMI + " out",
-    tags="autocast:promote",
+    tags="changes autocast:promote",
     doc="Entries ``index`` of a dimension replaced by those of ``source``.",
 )
 op(
@@ -99,6 +100,7 @@ op(
         "value": "sum_all(index_select(grad, dim, distinct(index)))",
     },
     forms=FMI,
+    tags="changes",
     doc="Entries ``index`` of a dimension set to ``value``.",
 )
 op(
@@ -128,6 +130,7 @@ op(
         "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)",
     },
     forms=FMI + " out",
+    tags="changes",
     doc="``out[index[i][j]][j] = src[i][j]`` (for ``dim`` 0).",
 )
 op(
@@ -136,16 +139,19 @@ op(
     node="ScatterBackward1",
     grad={"self": "scatter_value(grad, dim, index, 0)"},
     forms=FMI + " out",
+    tags="changes",
 )
 op(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     kernel=native,
     forms=FMI + " out",
+    tags="changes",
 )
 op(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     kernel=native,
     forms=FMI + " out",
+    tags="changes",
 )
 op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -156,6 +162,7 @@ op(
     """,
     grad={"self": "grad", "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)"},
     forms=FMI + " out",
+    tags="changes",
     doc="``out[index[i][j]][j] += src[i][j]`` (for ``dim`` 0).",
 )
 op(
@@ -252,6 +259,7 @@ op(
         (T(), at(1, n=1), T(1)),
     ],
     forms=FMI,
+    tags="changes",
     doc="Elements of ``source`` put at (or added to) positions of the flattened tensor.",
 )
 op(
