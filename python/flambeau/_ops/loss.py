@@ -179,7 +179,7 @@ op(
         "self": "cross_entropy_grad(grads[0], self, target, weight, reduction, ignore_index, results)"
     },
     doc="Loss, sum of the weights used, and each row's log-sum-exp.",
-    **INTERNAL,
+    **{**INTERNAL, "tags": "internal unread_output"},
 )
 op(
     f"_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, {_CLASS}, Tensor total_weight, Tensor logsumexp) -> Tensor",
