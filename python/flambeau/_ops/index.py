@@ -52,7 +52,7 @@ op(
     """,
     grad={"self": "index_add(zeros(self.shape, self.dtype, None), dim, index, grad, 1)"},
     forms=FM + " out",
-    tags="apart",
+    tags="apart out:exact",
     doc="Entries ``index`` of a dimension.",
 )
 op(
@@ -68,6 +68,7 @@ op(
     },
     forms=FMI + " out",
     doc="``alpha * source`` added to entries ``index`` of a dimension.",
+    tags="out:exact",
 )
 op(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
@@ -81,7 +82,7 @@ op(
         "source": "index_select(grad, dim, index) if source.ndim > 0 else reshape(index_select(grad, dim, index), ())",
     },
     forms=FMI + " out",
-    tags="autocast:promote",
+    tags="autocast:promote out:exact",
     doc="Entries ``index`` of a dimension replaced by those of ``source``.",
 )
 op(
@@ -113,7 +114,7 @@ op(
     grad={"self": "scatter_add(zeros(self.shape, self.dtype, None), dim, index, grad)"},
     samples=[],
     forms=FM + " out",
-    tags="apart",
+    tags="apart out:exact",
     doc="``out[i][j] = input[index[i][j]][j]`` (for ``dim`` 0).",
 )
 op(
@@ -129,6 +130,7 @@ op(
     },
     forms=FMI + " out",
     doc="``out[index[i][j]][j] = src[i][j]`` (for ``dim`` 0).",
+    tags="out:exact",
 )
 op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -136,16 +138,19 @@ op(
     node="ScatterBackward1",
     grad={"self": "scatter_value(grad, dim, index, 0)"},
     forms=FMI + " out",
+    tags="out:exact",
 )
 op(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     kernel=native,
     forms=FMI + " out",
+    tags="out:exact",
 )
 op(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     kernel=native,
     forms=FMI + " out",
+    tags="out:exact",
 )
 op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -157,6 +162,7 @@ op(
     grad={"self": "grad", "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)"},
     forms=FMI + " out",
     doc="``out[index[i][j]][j] += src[i][j]`` (for ``dim`` 0).",
+    tags="out:exact",
 )
 op(
     "masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor",
@@ -182,7 +188,7 @@ op(
         tensor([3., 4.])
     """,
     forms=FM + " out",
-    tags="apart",
+    tags="apart out:exact",
     doc="The elements where ``mask`` is true, in one dimension.",
 )
 op(
@@ -205,7 +211,7 @@ op(
     "nonzero(Tensor self) -> Tensor",
     kernel=native,
     forms=FM,
-    tags="internal",
+    tags="internal out:exact",
     doc="Positions of the elements that are not zero, one row each.",
 )
 op(
@@ -214,6 +220,7 @@ op(
     samples=[(T(2, 3), 4), (T(2, 3), 8, 7)],
     forms=FM + " out",
     doc="The first ``size`` rows of `nonzero`; rows of ``fill_value`` where there are fewer.",
+    tags="out:exact",
 )
 op(
     "argwhere(Tensor self) -> Tensor",
@@ -236,7 +243,7 @@ op(
         tensor([1., 4.])
     """,
     forms=FM + " out",
-    tags="apart",
+    tags="apart out:exact",
     doc="Elements by position in the flattened tensor.",
 )
 op(
@@ -265,6 +272,7 @@ op(
                 [3.]])
     """,
     forms=FM + " out",
+    tags="out:exact",
 )
 op(
     "repeat_interleave(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor",

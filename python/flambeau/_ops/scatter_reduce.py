@@ -20,6 +20,7 @@ op(
     forms=FMI,
     doc="""Elements of ``src`` combined at ``out[index[i][j]][j]`` (for ``dim`` 0) by ``reduce``: "sum",
 "prod", "mean", "amax" or "amin". Without ``include_self`` the elements that were there do not count.""",
+    tags="out:exact",
 )
 op(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
@@ -33,6 +34,7 @@ op(
     forms=FMI,
     doc="""Entries of ``source`` combined into entries ``index`` of a dimension by ``reduce``: "prod",
 "mean", "amax" or "amin".""",
+    tags="out:exact",
 )
 op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
