@@ -49,15 +49,26 @@ PyObject* element(const T& v) {
     return PyFloat_FromDouble(double(v));
 }
 
+// Memory of others may not be aligned, and may have other bytes than 0 and 1 for bools.
+template <class T>
+PyObject* element_at(const T* p) {
+  std::conditional_t<std::is_same_v<T, bool>, uint8_t, T> v;
+  std::memcpy(&v, static_cast<const void*>(p), sizeof v);
+  if constexpr (std::is_same_v<T, bool>)
+    return must(element(v != 0));
+  else
+    return must(element(v));
+}
+
 template <class T>
 PyObject* to_list(const Tensor& t, const T* p, int64_t dim) {
-  if (dim == t.dim()) return must(element(*p));
+  if (dim == t.dim()) return element_at(p);
   const int64_t n = t.sizes()[size_t(dim)], step = t.strides()[size_t(dim)];
   Object list(must(PyList_New(n)));
   const bool last = dim + 1 == t.dim();
   for (int64_t i = 0; i < n; i++)
     PyList_SET_ITEM(list.get(), i,
-                    last ? must(element(p[i * step])) : to_list(t, p + i * step, dim + 1));
+                    last ? element_at(p + i * step) : to_list(t, p + i * step, dim + 1));
   return list.release();
 }
 

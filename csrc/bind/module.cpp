@@ -188,6 +188,7 @@ PyObject* init_module() {
     add_autograd(module.get());
     add_interop(module.get());
     add_shared(module.get());
+    add_batch(module.get());
     add_transforms(module.get());
     collector::add_collector(module.get());
     return module.release();

@@ -14,8 +14,6 @@ struct PyBlock {
 };
 PyTypeObject* block_type = nullptr;
 
-const Ref<SharedBlock>& block_of(PyObject* o) { return reinterpret_cast<PyBlock*>(o)->block; }
-
 PyObject* wrap_block(const Ref<SharedBlock>& block) {
   PyObject* o = must(block_type->tp_alloc(block_type, 0));
   new (&reinterpret_cast<PyBlock*>(o)->block) Ref<SharedBlock>(block);
@@ -96,21 +94,6 @@ PyGetSetDef block_getset[] = {
     {"address", block_address, nullptr, "where it begins in this process", nullptr},
     {}};
 
-// _shared_place(tensor): (address of the block, offset and size of the storage in it), or None.
-PyObject* shared_place(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    check<TypeError>(is_tensor(o), "_shared_place expects a Tensor, got ", Py_TYPE(o)->tp_name);
-    const Tensor& t = as_tensor(o);
-    if (t.device().type != DeviceType::CPU) Py_RETURN_NONE;
-    const Storage& storage = *t.storage();
-    const auto block = shared_block(storage);
-    if (!block.get()) Py_RETURN_NONE;
-    const auto offset = static_cast<const char*>(storage.data()) - block->data();
-    return must(Py_BuildValue("NLn", PyLong_FromVoidPtr(block->data()),
-                              static_cast<long long>(offset), Py_ssize_t(storage.bytes())));
-  });
-}
-
 // _uniform(list): whether all are plain CPU tensors of one shape and dtype without gradients.
 PyObject* uniform(PyObject*, PyObject* list) {
   if (!PyList_Check(list) || !PyList_GET_SIZE(list)) Py_RETURN_FALSE;
@@ -125,13 +108,18 @@ PyObject* uniform(PyObject*, PyObject* list) {
   Py_RETURN_TRUE;
 }
 
-PyMethodDef functions[] = {{"_shared_place", shared_place, METH_O, nullptr},
-                           {"_uniform", uniform, METH_O, nullptr},
+PyMethodDef functions[] = {{"_uniform", uniform, METH_O, nullptr},
                            {"_new_shared_block", new_block, METH_VARARGS, nullptr},
                            {"_open_shared_block", open_block, METH_VARARGS, nullptr},
                            {}};
 
 }  // namespace
+
+const Ref<SharedBlock>& block_of(PyObject* o) {
+  check<TypeError>(Py_TYPE(o) == block_type, "expected a block of shared memory, got ",
+                   Py_TYPE(o)->tp_name);
+  return reinterpret_cast<PyBlock*>(o)->block;
+}
 
 PyObject* storage_is_shared(PyObject* self, PyObject*) {
   return PyBool_FromLong(shared_block(*storage_ref(self)).get() != nullptr);

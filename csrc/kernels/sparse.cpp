@@ -1,5 +1,7 @@
 // Kernels of sparse tensors: they see indices and values as the dense tensors that they are.
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <numeric>
 #include <vector>
 
@@ -13,9 +15,9 @@
 
 namespace flambeau {
 
-#define FLAMBEAU_DECLARE(target)                 \
-  namespace target {                             \
-  extern const SparseRowFns sparse_row_table[1]; \
+#define FLAMBEAU_DECLARE(target)          \
+  namespace target {                      \
+  extern const SparseFns sparse_table[1]; \
   }
 FLAMBEAU_DECLARE(baseline)
 FLAMBEAU_DECLARE(avx2)
@@ -26,6 +28,20 @@ namespace kernels {
 namespace {
 
 constexpr int64_t kWork = 1 << 15;  // multiplications that are worth a thread
+
+const SparseFns& fns() {
+  static const SparseFns* const tables[3] = {FLAMBEAU_TABLE_BASELINE(sparse_table, 0),
+                                             FLAMBEAU_TABLE_AVX2(sparse_table, 0),
+                                             FLAMBEAU_TABLE_AVX512(sparse_table, 0)};
+  return *tables[chosen_target()];
+}
+template <class T>
+const SparseRowFns<T>& row_fns() {
+  if constexpr (std::is_same_v<T, float>)
+    return fns().f32;
+  else
+    return fns().f64;
+}
 
 Tensor index_vector(const char* op, const char* name, const Tensor& t) {
   check_rank(op, name, t, 1, 1);
@@ -52,6 +68,11 @@ struct Rows {
           ": expected crow_indices to go from 0 to the number of elements, ", elements);
     for (int64_t i = 0; i < count; i++)
       check(starts[i] <= starts[i + 1], op, ": expected crow_indices not to decrease");
+    std::atomic<bool> right = true;
+    parallel_for(elements, kWork, [&](int64_t begin, int64_t end) {
+      if (!fns().all_below(columns + begin, end - begin, width)) right = false;
+    });
+    if (right) return;
     for (int64_t i = 0; i < elements; i++)
       check(columns[i] >= 0 && columns[i] < width, op, ": found column ", columns[i],
             " of a matrix with ", width, " columns");
@@ -62,14 +83,7 @@ template <class T>
 void sum_rows(const T* values, const int64_t* columns, int64_t count, const T* dense, int64_t row,
               T* out, int64_t n) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    static const SparseRowFns* const tables[3] = {FLAMBEAU_TABLE_BASELINE(sparse_row_table, 0),
-                                                  FLAMBEAU_TABLE_AVX2(sparse_row_table, 0),
-                                                  FLAMBEAU_TABLE_AVX512(sparse_row_table, 0)};
-    const SparseRowFns& fns = *tables[chosen_target()];
-    if constexpr (std::is_same_v<T, float>)
-      fns.f32(values, columns, count, dense, row, out, n);
-    else
-      fns.f64(values, columns, count, dense, row, out, n);
+    row_fns<T>().sum_rows(values, columns, count, dense, row, out, n);
   } else {
     std::fill(out, out + n, T(0));
     for (int64_t i = 0; i < count; i++) {
@@ -98,6 +112,54 @@ T product(T a, T b) {
   else
     return T(a * b);
 }
+
+// Rows of a product of two sparse matrices, one after the other (Gustavson 1978): a row gathers
+// rows of the second matrix.
+template <class T>
+struct RowProducts {
+  struct Cell {
+    T value;  // not a plain T: a vector of bool has no elements
+  };
+  std::vector<int64_t> columns;
+  std::vector<Cell> cells;
+
+  // Also writes the number of elements of row r to counts[r + 1].
+  void run(const Rows& a, const T* x, const Rows& b, const T* y, int64_t begin, int64_t end,
+           int64_t width, int64_t* counts) {
+    std::vector<Cell> sums(static_cast<size_t>(width), Cell{});
+    std::vector<int64_t> row_of(size_t(width), -1);
+    std::vector<uint64_t> marks(size_t(width) / 64 + 1);  // the columns of the row, a bit each
+    for (int64_t r = begin; r < end; r++) {
+      const size_t before = columns.size();
+      for (int64_t i = a.starts[r]; i < a.starts[r + 1]; i++)
+        for (int64_t k = b.starts[a.columns[i]]; k < b.starts[a.columns[i] + 1]; k++) {
+          const int64_t c = b.columns[k];
+          T& sum = sums[size_t(c)].value;
+          if (row_of[size_t(c)] != r) {
+            row_of[size_t(c)] = r;
+            sum = product<T>(x[i], y[k]);
+            columns.push_back(c);
+          } else {
+            sum = total<T>(sum, product<T>(x[i], y[k]));
+          }
+        }
+      const size_t found = columns.size() - before;
+      counts[r + 1] = int64_t(found);
+      if (found * 4 < marks.size()) {
+        std::sort(columns.begin() + int64_t(before), columns.end());
+      } else {
+        // Reading all marks costs less than sorting.
+        for (size_t i = before; i < columns.size(); i++)
+          marks[size_t(columns[i]) / 64] |= uint64_t(1) << (columns[i] % 64);
+        auto at = columns.begin() + int64_t(before);
+        for (size_t w = 0; w < marks.size(); w++)
+          for (uint64_t& bits = marks[w]; bits; bits &= bits - 1)
+            *at++ = int64_t(w * 64) + std::countr_zero(bits);
+      }
+      for (size_t i = before; i < columns.size(); i++) cells.push_back(sums[size_t(columns[i])]);
+    }
+  }
+};
 
 }  // namespace
 
@@ -168,15 +230,18 @@ Tensor _convert_indices_from_coo_to_csr(const Tensor& self, int64_t size, bool o
   Tensor rows = contiguous_of(cast_of(self, DType::Int64));
   const int64_t* p = rows.data<int64_t>();
   const int64_t n = rows.numel();
-  for (int64_t i = 0; i < n; i++)
-    check(p[i] >= 0 && p[i] < size && (!i || p[i - 1] <= p[i]), op,
-          ": expected sorted indices below ", size, ", but found ", p[i]);
   const auto fill = [&](auto* to) {
-    int64_t at = 0;
-    for (int64_t r = 0; r <= size; r++) {
-      while (at < n && p[at] < r) at++;
-      to[r] = std::remove_reference_t<decltype(*to)>(at);
-    }
+    using I = std::remove_reference_t<decltype(*to)>;
+    // Element i sets the starts of the rows after that of element i - 1 up to its own.
+    parallel_for(n, kWork, [&](int64_t begin, int64_t end) {
+      int64_t before = begin ? p[begin - 1] : -1;
+      for (int64_t i = begin; i < end; before = p[i++]) {
+        check(p[i] >= 0 && p[i] < size && before <= p[i], op, ": expected sorted indices below ",
+              size, ", but found ", p[i]);
+        for (int64_t r = before + 1; r <= p[i]; r++) to[r] = I(i);
+      }
+    });
+    std::fill(to + (n ? p[n - 1] + 1 : 0), to + size + 1, I(n));
   };
   if (out_int32)
     fill(out.data<int32_t>());
@@ -253,6 +318,10 @@ Tensor _csr_mm(const Tensor& crow, const Tensor& col, const Tensor& values, cons
     const T *v = factors.template data<T>(), *d = x.template data<T>();
     T* y = out.template data<T>();
     parallel_for(rows.count, std::max<int64_t>(1, kWork / work), [&](int64_t begin, int64_t end) {
+      if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+        if (n == 1)
+          return row_fns<T>().dots(v, rows.columns, rows.starts + begin, end - begin, d, step,
+                                   y + begin);
       for (int64_t r = begin; r < end; r++) {
         const int64_t at = rows.starts[r];
         sum_rows<T>(v + at, rows.columns + at, rows.starts[r + 1] - at, d, step, y + r * n, n);
@@ -262,7 +331,6 @@ Tensor _csr_mm(const Tensor& crow, const Tensor& col, const Tensor& values, cons
   return cast_of(out, dense.dtype());
 }
 
-// Row by row (Gustavson 1978): a row of the result gathers rows of the second matrix.
 std::tuple<Tensor, Tensor, Tensor> _csr_matmul(const Tensor& crow, const Tensor& col,
                                                const Tensor& values, const Tensor& other_crow,
                                                const Tensor& other_col, const Tensor& other_values,
@@ -280,39 +348,43 @@ std::tuple<Tensor, Tensor, Tensor> _csr_matmul(const Tensor& crow, const Tensor&
   Tensor av = contiguous_of(cast_of(values, compute)),
          bv = contiguous_of(cast_of(other_values, compute));
   Tensor starts = flambeau::empty(Dims{a.count + 1}, DType::Int64), where, what;
+  int64_t* to = starts.data<int64_t>();
+  to[0] = 0;
+  // Products in all rows before each one: rows are shared out by them, not by their number.
+  std::vector<int64_t> work(size_t(a.count) + 1);
+  for (int64_t r = 0; r < a.count; r++) {
+    int64_t products = 0;
+    for (int64_t i = a.starts[r]; i < a.starts[r + 1]; i++)
+      products += b.starts[a.columns[i] + 1] - b.starts[a.columns[i]];
+    work[size_t(r) + 1] = work[size_t(r)] + products;
+  }
+  const int64_t parts =
+      std::clamp<int64_t>(work.back() / kWork, 1, std::min<int64_t>(a.count, num_threads()));
+  LongWork guard(work.back() > (1 << 18));
   visit(compute, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    struct Cell {
-      T sum;
-    };
+    std::vector<RowProducts<T>> done(size_t(std::max<int64_t>(parts, 1)));
     const T *x = av.template data<T>(), *y = bv.template data<T>();
-    std::vector<Cell> sums(size_t(columns), Cell{});
-    std::vector<int64_t> row_of(size_t(columns), -1), found, all;
-    std::vector<Cell> out;
-    int64_t* to = starts.data<int64_t>();
-    to[0] = 0;
-    for (int64_t r = 0; r < a.count; r++) {
-      found.clear();
-      for (int64_t i = a.starts[r]; i < a.starts[r + 1]; i++)
-        for (int64_t k = b.starts[a.columns[i]]; k < b.starts[a.columns[i] + 1]; k++) {
-          const size_t c = size_t(b.columns[k]);
-          if (row_of[c] != r) {
-            row_of[c] = r;
-            sums[c].sum = product<T>(x[i], y[k]);
-            found.push_back(int64_t(c));
-          } else {
-            sums[c].sum = total<T>(sums[c].sum, product<T>(x[i], y[k]));
-          }
-        }
-      std::sort(found.begin(), found.end());
-      for (int64_t c : found) out.push_back(sums[size_t(c)]);
-      all.insert(all.end(), found.begin(), found.end());
-      to[r + 1] = int64_t(all.size());
+    parallel_for(parts, 1, [&](int64_t first, int64_t last) {
+      for (int64_t p = first; p < last; p++) {
+        const auto row_at = [&](int64_t part) {
+          const auto at = std::lower_bound(work.begin(), work.end(), work.back() / parts * part);
+          return part == parts ? a.count : int64_t(at - work.begin());
+        };
+        done[size_t(p)].run(a, x, b, y, row_at(p), row_at(p + 1), columns, to);
+      }
+    });
+    int64_t total_count = 0;
+    for (const auto& part : done) total_count += int64_t(part.columns.size());
+    where = flambeau::empty(Dims{total_count}, DType::Int64);
+    what = flambeau::empty(Dims{total_count}, compute);
+    int64_t* columns_to = where.data<int64_t>();
+    T* values_to = what.template data<T>();
+    for (const auto& part : done) {
+      columns_to = std::copy(part.columns.begin(), part.columns.end(), columns_to);
+      for (const auto& cell : part.cells) *values_to++ = cell.value;
     }
-    where = flambeau::empty(Dims{int64_t(all.size())}, DType::Int64);
-    what = flambeau::empty(Dims{int64_t(all.size())}, compute);
-    std::copy(all.begin(), all.end(), where.data<int64_t>());
-    for (size_t i = 0; i < out.size(); i++) what.template data<T>()[i] = out[i].sum;
+    std::partial_sum(to, to + a.count + 1, to);
   });
   return {starts, where, cast_of(what, values.dtype())};
 }

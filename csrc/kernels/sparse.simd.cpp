@@ -1,5 +1,5 @@
-// Sums of scaled rows of a dense matrix. A strip of columns stays in registers over all elements of
-// the sparse row.
+// Products of sparse rows and dense matrices. For a matrix of several columns a strip of them stays
+// in registers over all elements of the sparse row.
 #include "kernels/sparse_table.h"
 #include "simd/vector.h"
 
@@ -49,10 +49,29 @@ void sum_rows(const T* values, const int64_t* columns, int64_t count, const T* d
   }
 }
 
+// Sparse rows are short: the sums of several overlap in the processor, and calls would cost more.
+template <class T>
+void dots(const T* values, const int64_t* columns, const int64_t* starts, int64_t rows, const T* x,
+          int64_t step, T* out) {
+  for (int64_t r = 0; r < rows; r++) {
+    T sum = 0;
+    for (int64_t i = starts[r]; i < starts[r + 1]; i++) sum += values[i] * x[columns[i] * step];
+    out[r] = sum;
+  }
+}
+
+bool all_below(const int64_t* numbers, int64_t count, int64_t limit) {
+  uint64_t signs = 0;
+  for (int64_t i = 0; i < count; i++)
+    signs |= uint64_t(numbers[i]) | (uint64_t(limit - 1) - uint64_t(numbers[i]));
+  return int64_t(signs) >= 0;
+}
+
 }  // namespace
 
-extern const SparseRowFns sparse_row_table[1];
-const SparseRowFns sparse_row_table[1] = {{sum_rows<float>, sum_rows<double>}};
+extern const SparseFns sparse_table[1];
+const SparseFns sparse_table[1] = {
+    {{sum_rows<float>, dots<float>}, {sum_rows<double>, dots<double>}, all_below}};
 
 }  // namespace FLAMBEAU_TARGET_NS
 }  // namespace flambeau

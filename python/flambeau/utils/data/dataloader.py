@@ -57,6 +57,10 @@ class DataLoader:
         prefetch_factor: batches that each worker makes ahead; 2 by default.
         persistent_workers: keep the workers from one pass to the next.
         in_order: give batches in the sampler's order rather than as they arrive.
+        worker_method: "thread" for workers that are threads of this process, all with the one
+            `dataset`: they start at once and copy nothing, and run at the same time as far as the
+            dataset releases the interpreter's lock, or where there is none (free-threaded Python).
+            `get_worker_info().rng` has random generators of their own.
 
     A worker that ends gives a `RuntimeError` with its number, pid, exit code or signal, and what
     it was doing. `state_dict` and `load_state_dict` save the position within a pass and go on
@@ -96,6 +100,7 @@ class DataLoader:
         persistent_workers=False,
         pin_memory_device="",
         in_order=True,
+        worker_method="multiprocessing",
     ):
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
@@ -109,6 +114,7 @@ class DataLoader:
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
+        self.worker_method = _checked_method(worker_method, multiprocessing_context)
         if isinstance(dataset, IterableDataset):
             self._dataset_kind = _DatasetKind.Iterable
             _check_iterable_options(shuffle, sampler, batch_sampler)
@@ -292,6 +298,16 @@ def _check_worker_options(num_workers, timeout, prefetch_factor, persistent_work
         raise ValueError("persistent_workers option needs num_workers > 0")
 
 
+def _checked_method(method, context):
+    if method not in ("multiprocessing", "thread"):
+        raise ValueError(
+            f'worker_method option should be "multiprocessing" or "thread", got {method!r}'
+        )
+    if method == "thread" and context is not None:
+        raise ValueError('multiprocessing_context cannot be used with worker_method="thread"')
+    return method
+
+
 def _checked_context(context, num_workers):
     if num_workers == 0:
         raise ValueError(
@@ -458,7 +474,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """A pass by worker processes."""
+    """A pass by workers."""
 
     _pool: Any = None
 
@@ -468,12 +484,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             raise AssertionError(
                 "prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter"
             )
-        from ._workers import Workers  # multiprocessing is slow to import
-
         self._batch_size = loader.batch_size or 1
         self._prefetch_factor = loader.prefetch_factor
         first, positions = self._positions()
-        self._pool = Workers(
+        self._pool = _pool_type(loader.worker_method)(
             loader, self._make_fetcher, self._base_seed, self._sampler_iter, first, positions
         )
 
@@ -496,7 +510,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     @property
     def _workers(self):
-        return [] if self._pool is None else [worker.process for worker in self._pool.workers]
+        return [] if self._pool is None else [worker.runner for worker in self._pool.workers]
 
     def _next_data(self):
         if self._ended:
@@ -528,6 +542,16 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._shutdown_workers()
         except Exception:
             pass  # the interpreter ends, and the workers with it
+
+
+def _pool_type(worker_method) -> Any:
+    if worker_method == "thread":
+        from ._threads import Threads
+
+        return Threads
+    from ._processes import Processes  # multiprocessing is slow to import
+
+    return Processes
 
 
 def _first(saved, count):

@@ -3,9 +3,10 @@
 A worker and the main process share a stream socket. A message is a header, the parts below and,
 attached, the descriptors of the memory blocks that the receiver does not know yet:
 
-    meta     what it is; the places of memory, as (block, offset, size), that the payload is about;
-             the tensors, as (place, dtype, offset, sizes, strides)
-    payload  a pickle that names the tensors by their numbers; NumPy arrays lie in the blocks, too
+    meta     what it is, and which blocks it is about
+    payload  the batch, as `_C._encode_batch` writes it: tensors are places in blocks. What that
+             does not know (other types, recursive lists, tensors with attributes) makes the batch
+             a pickle after it that names the tensors by their numbers; NumPy arrays lie in blocks
 
 The receiver maps what the worker wrote; nothing is copied. When the last tensor on a block is gone
 there, its number goes back to the worker, which writes a later batch into the same pages.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import array
 import io
+import math
 import pickle
 import socket
 import struct
@@ -39,9 +41,6 @@ _NO_WAIT, _CLOSE_ON_EXEC = int(socket.MSG_DONTWAIT), int(socket.MSG_CMSG_CLOEXEC
 _LEVEL, _RIGHTS = int(socket.SOL_SOCKET), int(socket.SCM_RIGHTS)
 _ANCILLARY = socket.CMSG_SPACE(4 * _DESCRIPTORS_AT_ONCE)
 
-_dtypes = sorted({t for t in vars(_C).values() if isinstance(t, _C.dtype)}, key=str)
-_number_of_dtype = {dtype: number for number, dtype in enumerate(_dtypes)}
-
 
 class Channel:
     """One end of the socket: writes whole messages, and reads them as they come in."""
@@ -64,13 +63,13 @@ class Channel:
     def send(self, meta, payload=b"", descriptors=()):
         """Writes a message, waiting until the other side takes it."""
         meta = pickle.dumps(meta, 5)
-        parts = [_HEADER.pack(len(meta), len(payload), len(descriptors)), meta, payload]
+        message = _HEADER.pack(len(meta), len(payload), len(descriptors)) + meta + payload
         attached = []
         if descriptors:
             attached = [(_LEVEL, _RIGHTS, array.array("i", descriptors))]
-        sent = self.socket.sendmsg(parts, attached)
-        if sent < _HEADER.size + len(meta) + len(payload):
-            self.socket.sendall(memoryview(b"".join(parts))[sent:])
+        sent = self.socket.sendmsg((message,), attached)
+        if sent < len(message):
+            self.socket.sendall(memoryview(message)[sent:])
 
     def post(self, meta):
         """Writes a message without waiting; what does not fit now is written by `flush`."""
@@ -173,21 +172,13 @@ def _class_of(nbytes):
     return -(-nbytes // step) * step
 
 
-def _contiguous(shape):
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides)), step
-
-
 class Memory:
     """The worker's blocks: which the main process has, and which can be written."""
 
     def __init__(self):
         self.new = []  # the main process does not know them yet
         self.dropped = []  # ids of those that it can forget
-        self._by_address = {}
+        self.by_address = {}
         self._by_id = {}
         self._free = {}  # by size, the one used last at the end
         self._out = 0
@@ -203,28 +194,28 @@ class Memory:
             self._set_free(self.add(memory))
         self.new.clear()
 
-    def storage(self, nbytes):
-        """Memory that the next batch can be written to; None where there is none to be had."""
+    def empty(self, shape, dtype):
+        """A tensor that the next batch can be written to; None where there is no memory for it."""
+        nbytes = math.prod(shape) * dtype.itemsize
+        begin = 0
         try:
             if nbytes >= _SMALL:
-                return self._take(_class_of(nbytes)).memory.storage(0, nbytes)
-            if self._arena is None or self._arena_used + nbytes > _ARENA:
-                self._arena = self._take(_ARENA, populate=False)
-                self._arena_used = 0
+                block = self._take(_class_of(nbytes))
+            elif nbytes:
+                block, begin = self._in_arena(nbytes)
+            else:
+                return None
         except RuntimeError:
             return None
+        return _C._shared_empty(block.memory, begin, tuple(shape), dtype)
+
+    def _in_arena(self, nbytes):
+        if self._arena is None or self._arena_used + nbytes > _ARENA:
+            self._arena = self._take(_ARENA, populate=False)
+            self._arena_used = 0
         begin = self._arena_used
         self._arena_used += -(-nbytes // _ALIGNMENT) * _ALIGNMENT
-        return self._arena.memory.storage(begin, nbytes)
-
-    def empty(self, shape, dtype):
-        """A tensor in such memory, or None."""
-        shape = tuple(shape)
-        strides, count = _contiguous(shape)
-        storage = self.storage(count * dtype.itemsize) if count else None
-        if storage is None:
-            return None
-        return _C._tensor_from_storage(storage, dtype, 0, shape, strides)
+        return self._arena, begin
 
     def _take(self, size, populate=True):
         if self._out >= _MOST_BLOCKS_OUT:
@@ -246,12 +237,9 @@ class Memory:
         """A block that the main process is to learn of."""
         block = _Block(self._next_id, memory, own)
         self._next_id += 1
-        self._by_address[memory.address] = self._by_id[block.id] = block
+        self.by_address[memory.address] = self._by_id[block.id] = block
         self.new.append(block)
         return block
-
-    def find(self, address):
-        return self._by_address.get(address)
 
     def released(self, notices):
         """The main process gave back blocks: (id, how often) of each."""
@@ -298,7 +286,7 @@ class Memory:
         if block in free:
             free.remove(block)
         del self._by_id[block.id]
-        del self._by_address[block.memory.address]
+        del self.by_address[block.memory.address]
         if block in self.new:
             self.new.remove(block)
         else:
@@ -315,14 +303,13 @@ class Sender:
         self._reductions.pop(StorageHandle, None)
         self._reductions.pop(_C.UntypedStorage, None)
         self._reductions[_C.Tensor] = self._reduce
-        self._clear()
-
-    def _clear(self):
-        self._places = []
-        self._tensors = []
-        self._place_numbers = {}
-        self._blocks = {}
         self._copies = {}  # of storages that are not shared, by identity, with the storage
+        self._tensors = []  # that the pickle names by their numbers
+        self._buffers = []  # of the pickle, in its order
+
+    def released(self, notices):
+        """The main process gave back blocks."""
+        self.memory.released(notices)
 
     def send(self, kind, number, data):
         """Sends a batch under its number.
@@ -331,71 +318,63 @@ class Sender:
         """
         memory = self.memory
         try:
-            file = io.BytesIO()
-            pickler = pickle.Pickler(file, 5, buffer_callback=self._buffer)
-            pickler.dispatch_table = self._reductions
-            pickler.dump(data)
-            payload: bytes | memoryview = file.getbuffer()
-            inside = None
-            if len(payload) > _SMALL:
-                # A large payload (text, objects) would wait in the socket until it is read.
-                inside = self._copy_buffer(payload)
-                if inside is not None:
-                    payload = b""
-            new = [block for block in memory.new if block.id in self._blocks]
-            for block in self._blocks.values():
+            encoded, rest = self._encoded(data), None
+            if encoded is None:
+                encoded, rest = self._pickled(data)
+            payload, addresses = encoded
+            blocks = [memory.by_address[address] for address in addresses]
+            new = [block for block in memory.new if block in blocks]
+            for block in blocks:
                 memory.sent(block)
             meta = (
-                kind, number, self._places, self._tensors, [(b.id, b.nbytes) for b in new],
-                memory.dropped, inside,
+                kind, number, [block.id for block in blocks], [(b.id, b.nbytes) for b in new],
+                memory.dropped, None if rest is None else len(payload),
             )  # fmt: skip
-            self.channel.send(meta, payload, [b.memory.descriptor for b in new])
+            self.channel.send(meta, payload + (rest or b""), [b.memory.descriptor for b in new])
             memory.dropped = []
             for block in new:
                 if block.own:
                     block.memory.close()
                 memory.new.remove(block)
         finally:
-            self._clear()
+            self._copies.clear()
             memory.finish_batch()
 
+    def _encoded(self, data):
+        return _C._encode_batch(data, self.memory.by_address, self._shared)
+
+    def _pickled(self, data):
+        """The tensors and buffers, encoded, and a pickle of the rest."""
+        try:
+            file = io.BytesIO()
+            pickler = pickle.Pickler(file, 5, buffer_callback=self._buffer)
+            pickler.dispatch_table = self._reductions
+            pickler.dump(data)
+            rest = file.getvalue()
+            inside = None
+            if len(rest) > _SMALL:
+                # A large payload (text, objects) would wait in the socket until it is read.
+                inside = self._copy_bytes(memoryview(rest))
+                rest = rest if inside is None else b""
+            return self._encoded((self._tensors, self._buffers, inside)), rest
+        finally:
+            self._tensors, self._buffers = [], []
+
     def _buffer(self, buffer):
-        """Where a buffer of the pickle lies in a block, copied there if need be; True: inline."""
+        """Copies a buffer of the pickle to a block; True: it stays in the pickle."""
         view = buffer.raw()
-        if view.nbytes < _INLINE_ARRAY and not isinstance(view.obj, _C.UntypedStorage):
-            return True
-        return self._copy_buffer(view, -1) is None
+        copy = None
+        if view.nbytes >= _INLINE_ARRAY or isinstance(view.obj, _C.UntypedStorage):
+            copy = self._copy_bytes(view)
+        if copy is not None:
+            self._buffers.append(copy)
+        return copy is None
 
-    def _copy_buffer(self, view, tensor_of=None):
-        storage = self.memory.storage(view.nbytes) if view.nbytes else None
-        if storage is None:
-            return None
-        memoryview(storage)[:] = view.cast("B")
-        t = _C._tensor_from_storage(storage, _C.uint8, 0, (view.nbytes,), (1,))
-        place = self._place(t)
-        if tensor_of is not None and place is not None:
-            self._tensors.append((place, -1, 0, 0, 0))  # a buffer, in the order of the pickle
-        return place
-
-    def _place(self, t):
-        """The number of the place of a tensor in shared memory, or None."""
-        where = _C._shared_place(t)
-        number = self._place_numbers.get(where)
-        if number is not None:
-            return number
-        address, begin, nbytes = where
-        block = self.memory.find(address)
-        if block is None:
-            if len(self.memory.new) >= _DESCRIPTORS_AT_ONCE:
-                return None
-            # A tensor that the program shares goes as it is: changes are seen on both sides.
-            storage = t.untyped_storage().share_memory_()
-            block = self.memory.add(storage._shared_block(), own=False)
-            address, begin, nbytes = _C._shared_place(t)
-        self._blocks[block.id] = block
-        number = self._place_numbers[where] = len(self._places)
-        self._places.append((block.id, begin, nbytes))
-        return number
+    def _copy_bytes(self, view):
+        copy = self.memory.empty((view.nbytes,), _C.uint8)
+        if copy is not None:
+            memoryview(copy.untyped_storage())[:] = view.cast("B")
+        return copy
 
     def _reduce(self, t):
         if t.requires_grad and not t.is_leaf:
@@ -408,19 +387,22 @@ class Sender:
         plain = t.device.type == "cpu" and t.layout is _C.strided and not _C._transform_level(t)
         if not plain or not t.numel() or t.requires_grad or getattr(t, "__dict__", None):
             return _reduce_tensor(t, 5)
-        shared = t if _C._shared_place(t) is not None else self._copy(t)
-        place = None if shared is None else self._place(shared)
-        if place is None:
+        shared = self._shared(t)
+        if shared is None:
             return _reduce_tensor(t, 5)
-        self._tensors.append((
-            place, _number_of_dtype[shared.dtype], shared.storage_offset(), tuple(shared.shape),
-            shared.stride(),
-        ))  # fmt: skip
+        self._tensors.append(shared)
         return _tensor, (len(self._tensors) - 1,)
 
-    def _copy(self, t):
-        """The tensor in shared memory, or None."""
+    def _shared(self, t):
+        """The tensor in shared memory that the main process has, or will have; None: impossible."""
         storage = t.untyped_storage()
+        if (block := storage._shared_block()) is not None:
+            if block.address not in self.memory.by_address:
+                if len(self.memory.new) >= _DESCRIPTORS_AT_ONCE:
+                    return None
+                # A tensor that the program shares goes as it is: both sides see changes.
+                self.memory.add(storage.share_memory_()._shared_block(), own=False)
+            return t
         nbytes = storage.nbytes()
         if nbytes > 2 * t.numel() * t.itemsize:
             # A part of a large tensor goes alone, not with the memory around it.
@@ -428,13 +410,12 @@ class Sender:
             return None if out is None else out.copy_(t)
         _, copy = self._copies.get(storage._cdata, (None, None))
         if copy is None:
-            copy = self.memory.storage(nbytes)
+            copy = self._copy_bytes(memoryview(storage))
             if copy is None:
                 return None
-            memoryview(copy)[:] = memoryview(storage)
             self._copies[storage._cdata] = storage, copy
         return _C._tensor_from_storage(
-            copy, t.dtype, t.storage_offset(), tuple(t.shape), t.stride()
+            copy.untyped_storage(), t.dtype, t.storage_offset(), tuple(t.shape), t.stride()
         )
 
 
@@ -462,31 +443,25 @@ class Receiver:
 
     def open(self, meta, payload, descriptors):
         """Maps the memory of a message; returns (kind, number, a function that makes the data)."""
-        kind, number, places, tensors, new, dropped, inside = meta
+        kind, number, ids, new, dropped, size = meta
         for id in dropped:
             del self._blocks[id]
         for (id, nbytes), descriptor in zip(new, descriptors):
             memory = _C._open_shared_block(descriptor, nbytes, nbytes > _ARENA)
             memory.close()
             self._blocks[id] = memory
-        storages = [self._blocks[id].storage(begin, nbytes) for id, begin, nbytes in places]
-        for id in {place[0] for place in places}:
+        for id in ids:
             self._mentions[id] = self._mentions.get(id, 0) + 1
-        if inside is not None:
-            payload = memoryview(storages[inside])
+        blocks = tuple([self._blocks[id] for id in ids])
+        data = _C._decode_batch(payload if size is None else payload[:size], blocks)
 
         def make():
-            buffers, made = [], []
-            for place, dtype, offset, sizes, strides in tensors:
-                storage = storages[place]
-                if dtype < 0:
-                    buffers.append(storage)
-                    made.append(storage)
-                else:
-                    made.append(
-                        _C._tensor_from_storage(storage, _dtypes[dtype], offset, sizes, strides)
-                    )
-            return _Unpickler(payload, made, buffers).load()
+            if size is None:
+                return data
+            tensors, buffers, inside = data
+            stores = [buffer.untyped_storage() for buffer in buffers]
+            rest = payload[size:] if inside is None else memoryview(inside.untyped_storage())
+            return _Unpickler(rest, tensors, stores).load()
 
         return kind, number, make
 

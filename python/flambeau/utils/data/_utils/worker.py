@@ -1,14 +1,36 @@
-"""A worker process: what it knows of itself, and its loop."""
+"""A worker, a process or a thread: what it knows of itself, and its loop."""
 
 from __future__ import annotations
 
+from threading import local
 from typing import Any
 
 from flambeau import _C
 from flambeau._exception_wrapper import ExceptionWrapper
 
-_worker_info = None
-_sender = None  # of batches; set in a worker
+_worker_info = None  # of this process
+_of_thread = local()  # its `info`, in a worker that is a thread
+_sender = None  # of batches; set in a worker process
+
+
+class WorkerRandom:
+    """Random numbers of a worker that is a thread: the global generators are all threads'.
+
+    Attributes:
+        random_generator: a `random.Random`.
+        torch_generator: a `Generator`.
+        numpy_generator: a `numpy.random.Generator`; None where the program has not loaded NumPy.
+    """
+
+    def __init__(self, seed, worker_id, base_seed):
+        import random
+        import sys
+
+        self.random_generator = random.Random(seed)
+        self.torch_generator = _C.Generator().manual_seed(seed)
+        numpy = sys.modules.get("numpy")
+        words = _seed_words(worker_id, base_seed)
+        self.numpy_generator = numpy and numpy.random.default_rng(words)
 
 
 class WorkerInfo:
@@ -18,14 +40,16 @@ class WorkerInfo:
         id: from 0 to num_workers - 1.
         num_workers: how many there are.
         seed: the worker's seed, different in each pass over the loader.
-        dataset: the worker's copy of the dataset.
+        dataset: the worker's copy of the dataset; a thread's is the program's.
+        rng: the `WorkerRandom` of a thread; None in a process, which has its global generators.
+        worker_method: "multiprocessing" or "thread".
     """
 
-    rng = None
-    worker_method = "multiprocessing"
-
-    def __init__(self, id, num_workers, seed, dataset):
-        self.__dict__.update(id=id, num_workers=num_workers, seed=seed, dataset=dataset)
+    def __init__(self, id, num_workers, seed, dataset, rng=None, worker_method="multiprocessing"):
+        self.__dict__.update(
+            id=id, num_workers=num_workers, seed=seed, dataset=dataset, rng=rng,
+            worker_method=worker_method,
+        )  # fmt: skip
 
     def __setattr__(self, name, value):
         raise AttributeError(f"cannot assign to field {name!r} of WorkerInfo")
@@ -36,12 +60,12 @@ class WorkerInfo:
 
 
 def get_worker_info():
-    """The id, number, seed and dataset of this worker process; None in the main process.
+    """The `WorkerInfo` of this worker; None in the program itself.
 
     >>> get_worker_info() is None
     True
     """
-    return _worker_info
+    return getattr(_of_thread, "info", _worker_info)
 
 
 def in_worker():
@@ -66,11 +90,14 @@ def _seed(base_seed, worker_id):
     def seed_numpy(module):
         # NumPy's global generator takes the seed in another way than `random`, so that the two do
         # not give the same numbers.
-        words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-        module.seed(module.SeedSequence(words).generate_state(4))
+        module.seed(module.SeedSequence(_seed_words(worker_id, base_seed)).generate_state(4))
 
     after_import("numpy.random", seed_numpy)
     return seed
+
+
+def _seed_words(worker_id, base_seed):
+    return [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
 
 
 def _watch(descriptor, parent):
@@ -89,10 +116,10 @@ def _watch(descriptor, parent):
 class _Loop:
     """Makes the batches that the main process asks for."""
 
-    def __init__(self, channel, sender, worker_id, dataset, make_fetcher, resume):
+    def __init__(self, channel, sender, where, dataset, make_fetcher, resume):
         self.channel = channel
         self.sender = sender
-        self.where = f"in DataLoader worker process {worker_id}"
+        self.where = where
         self.dataset = dataset
         self.make_fetcher = make_fetcher
         self.fetch: Any = None
@@ -142,7 +169,7 @@ class _Loop:
                     self.failure = ExceptionWrapper(where=self.where)
             else:
                 number, index, released = rest
-                self.sender.memory.released(released)
+                self.sender.released(released)
                 self.tasks.append((number, index))
         return True
 
@@ -184,6 +211,7 @@ def _worker_loop(
     from .channel import Channel, Sender
 
     global _worker_info, _sender
+    _of_thread.__dict__.clear()  # forked by a thread that is a worker itself
     gc.freeze()  # a collection would touch, and so copy, all pages that are the parent's
     # Ctrl-C reaches the whole group; the main process ends its workers.
     signal.signal(signal.SIGINT, lambda *_: None)
@@ -195,6 +223,23 @@ def _worker_loop(
     _sender = Sender(channel)
     _sender.memory.adopt(spare)
     _worker_info = WorkerInfo(worker_id, num_workers, _seed(base_seed, worker_id), dataset)
-    loop = _Loop(channel, _sender, worker_id, dataset, make_fetcher, resume)
+    where = f"in DataLoader worker process {worker_id}"
+    loop = _Loop(channel, _sender, where, dataset, make_fetcher, resume)
     loop.start(init_fn, worker_id)
     loop.run()
+
+
+def _thread_loop(
+    make_fetcher, dataset, inbox, outbox, base_seed, init_fn, worker_id, num_workers, resume
+):
+    """The target of a worker thread."""
+    seed = base_seed + worker_id
+    rng = WorkerRandom(seed, worker_id, base_seed)
+    _of_thread.info = WorkerInfo(worker_id, num_workers, seed, dataset, rng, "thread")
+    where = f"in DataLoader worker thread {worker_id}"
+    try:
+        loop = _Loop(inbox, outbox, where, dataset, make_fetcher, resume)
+        loop.start(init_fn, worker_id)
+        loop.run()
+    except BaseException as error:  # SystemExit: nobody else would hear of it
+        outbox.send("gone", None, repr(error))
