@@ -186,13 +186,16 @@ Dims result_sizes(const IndexPlan& plan) {
 Dims result_strides(const IndexPlan& plan, const Dims& sizes) {
   const size_t n = sizes.size(), k = plan.index_shape.size(), first = size_t(plan.first),
                many = plan.indices.size();
+  if (n == 1) return Dims{1};
   std::vector<Dims> operands{Dims(n, 0)};
+  operands.reserve(1 + many);
   for (size_t d = 0; d < plan.rest.size(); d++)
     operands[0][d < first ? d : d + k] = plan.source.strides()[many + d];
   Dims shape(n, 1);  // of the indices beside the other dimensions
   for (size_t d = 0; d < k; d++) shape[first + d] = plan.index_shape[d];
   for (const Tensor& t : plan.given) {
-    Dims strides = ops::reshape(t, shape).strides();
+    Dims strides =
+        t.is_contiguous() ? contiguous_strides(shape) : Dims(ops::reshape(t, shape).strides());
     for (size_t d = 0; d < n; d++)
       if (shape[d] == 1 && sizes[d] != 1) strides[d] = 0;
     operands.push_back(strides);

@@ -322,3 +322,23 @@ def test_targets_in_range():
     for target in ([0, 3, -1], [0, -2, -1]):
         with pytest.raises(RuntimeError, match="out of range"):
             F.multilabel_margin_loss(flambeau.zeros(1, 3), flambeau.tensor([target]))
+
+
+def test_results_of_backward_hooks():
+    layer, x = flambeau.nn.Linear(2, 2, bias=False), flambeau.ones(1, 2, requires_grad=True)
+    plain = layer.weight.sum(0, keepdim=True)
+    for make in (tuple, list):
+        handle = layer.register_full_backward_hook(lambda m, gi, go, make=make: make([gi[0] * 2]))
+        x.grad = None
+        layer(x).sum().backward()
+        handle.remove()
+        assert flambeau.equal(x.grad, plain * 2)
+    for result, error, message in (
+        (3, TypeError, "expected Variable, but hook returned 'int'"),
+        ((flambeau.ones(3),), RuntimeError, "has changed the size of value"),
+        ((plain, plain), RuntimeError, "invalid number of grad_input, got 2, but expected 1"),
+    ):
+        handle = layer.register_full_backward_hook(lambda m, gi, go, result=result: result)
+        with pytest.raises(error, match=message):
+            layer(x).sum().backward()
+        handle.remove()
