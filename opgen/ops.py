@@ -53,8 +53,8 @@ def parameters(o, defaults=False):
     return ", ".join(out)
 
 
-def names(o):
-    return ", ".join(cpp_name(a.name) for a in passed(o))
+def names(o, instead=None):
+    return ", ".join((instead or {}).get(a.name, cpp_name(a.name)) for a in passed(o))
 
 
 def tensor_args(o):
@@ -82,9 +82,16 @@ def declarations(family, ops):
             lines.append(f"{return_type(o)} {o.name}_out({outs(o)}, {parameters(o, True)});")
     lines += ["}  // namespace ops", "namespace kernels {"]
     for o in ops:
-        if o.kernel.kind in ("native", "view"):
+        if changes(o):
+            lines.append(f"void {o.name}_({parameters(o)});")
+        elif o.kernel.kind in ("native", "view"):
             lines.append(f"{return_type(o)} {o.name}({parameters(o)});")
     return "\n".join([*lines, "}  // namespace kernels", "}  // namespace flambeau", ""])
+
+
+def changes(o):
+    """Whether the kernel changes `self` instead of returning a new tensor."""
+    return "changes" in o.tags
 
 
 def outs(o):
@@ -396,6 +403,13 @@ def entry(o):
         call = pointwise_call(o, "new")
         k = f"static {return_type(o)} cpu_{o.name}({parameters(o)}) {{ return {call}; }}\n"
         target = f"cpu_{o.name}"
+    elif changes(o):
+        k = (
+            f"static Tensor cpu_{o.name}({parameters(o)}) {{\n"
+            "Tensor changed = ops::clone(self);\n"
+            f"kernels::{o.name}_({names(o, {'self': 'changed'})});\nreturn changed;\n}}\n"
+        )
+        target = f"cpu_{o.name}"
     else:
         k, target = "", f"kernels::{o.name}"
     cast = f"reinterpret_cast<void*>(static_cast<{signature_type(o)}>(&{target}))"
@@ -545,6 +559,7 @@ def inplace(o, node):
         body = [
             f'check_inplace(self, "{name}");',
             *without_autocast(o),
+            *(change_directly(o, node) if changes(o) else []),
             "NodeMark mark;",
             # the nodes inside may save the old values
             f"const bool recorded = any_wants_grad({wants});",
@@ -556,23 +571,43 @@ def inplace(o, node):
             "}",
         ]
     else:
-        call = pointwise_call(o, "inplace")
-        wants = ", ".join(cpp_name(a.name) for a in tensor_args(o))
         body = check_devices(o) + ["(void)device_used;", f'check_inplace(self, "{name}");']
-        if node.exists:
-            body += [
-                f"if (any_wants_grad({wants})) {{",
-                *node.prepare(inplace=True),
-                f"{{ InKernel off; {call}; }}",
-                f'bump_version(self, "{name}");',
-                "rebase_history(self, node);",
-                *[line.replace("result.", "self.") for line in result_attributes(node)],
-                *node.keep_result("self"),
-                "return self;",
-                "}",
-            ]
-        body += [f"{call};", f'bump_version(self, "{name}");', "return self;", "}"]
+        body += change_self(o, node, pointwise_call(o, "inplace")) + ["}"]
     return "namespace ops {\n" + "\n".join([head, *body]) + "\n}  // namespace ops"
+
+
+def change_self(o, node, call):
+    """Statements that change `self` by a call, with its history, and return it."""
+    lines = []
+    if node.exists:
+        wants = ", ".join(cpp_name(a.name) for a in tensor_args(o))
+        lines = [
+            f"if (any_wants_grad({wants})) {{",
+            *node.prepare(inplace=True),
+            f"{{ InKernel off; {call}; }}",
+            f'bump_version(self, "{o.name}_");',
+            "rebase_history(self, node);",
+            *[line.replace("result.", "self.") for line in result_attributes(node)],
+            *node.keep_result("self"),
+            "return self;",
+            "}",
+        ]
+    return [*lines, f"{call};", f'bump_version(self, "{o.name}_");', "return self;"]
+
+
+def change_directly(o, node):
+    """The same without a copy of `self`, where it and the kernel are plain."""
+    read = ", ".join(
+        f"{n}.is_tensor() ? &{n}.tensor() : nullptr" if a.type == "Operand" else f"&{n}"
+        for a in tensor_args(o)
+        if a.name != "self" and (n := cpp_name(a.name))
+    )
+    own = f"reinterpret_cast<void*>(&cpu_{o.name})"
+    return [
+        f"if (changes_directly(e_{o.name}, {own}, self, {{{read}}})) {{",
+        *change_self(o, node, f"kernels::{o.name}_({names(o)})"),
+        "}",
+    ]
 
 
 def out_form(o):

@@ -1,4 +1,6 @@
 #include "autograd/generated.h"
+
+#include <algorithm>
 #include "core/transform.h"
 
 namespace flambeau {
@@ -11,6 +13,28 @@ void fill_undefined(Node& node, Grads& grads) {
       grads[i] = empty(m.sizes, is_differentiable(m.dtype) ? m.dtype : DType::Float32, m.device);
       fill_kernel(grads[i], 0);
     }
+}
+
+bool changes_directly(const OpEntry& entry, void* own, const Tensor& self,
+                      std::initializer_list<const Tensor*> read) {
+  const auto plain = [](const Tensor& t) { return t->device.type == DeviceType::CPU; };
+  if (entry.kernel[int(DeviceType::CPU)] != own || !plain(self)) return false;
+  for (const Tensor* t : read)
+    if (t && t->defined() && (!plain(*t) || t->storage() == self.storage())) return false;
+  if (self.is_contiguous()) return true;
+  // Each dimension steps over all that the finer ones reach.
+  Dims order;
+  for (size_t d = 0; d < self.sizes().size(); d++)
+    if (self.sizes()[d] > 1) order.push_back(int64_t(d));
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return self.strides()[size_t(a)] < self.strides()[size_t(b)];
+  });
+  int64_t reach = 0;
+  for (int64_t d : order) {
+    if (self.strides()[size_t(d)] <= reach) return false;
+    reach += self.strides()[size_t(d)] * (self.sizes()[size_t(d)] - 1);
+  }
+  return true;
 }
 
 void check_inplace_result(const char* op, const Tensor& self, const Tensor& result) {

@@ -1,6 +1,7 @@
 // What the generated dispatch files include: nodes, kernels, formulas.
 #pragma once
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 #include "autograd/formulas.h"
@@ -25,6 +26,10 @@ inline void check_out_grad(const char* op, bool wants) {
          "the "
          "arguments requires grad.");
 }
+// Whether the CPU's kernel `own` may change `self` itself: nobody else's kernel serves the
+// operator, elements of `self` do not share memory, and none is among what the kernel reads.
+bool changes_directly(const OpEntry& entry, void* own, const Tensor& self,
+                      std::initializer_list<const Tensor*> read);
 void check_inplace_result(const char* op, const Tensor& self, const Tensor& result);
 // The dtype of a factory's result with out=: that of `out`, which a given dtype must equal.
 DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& out);

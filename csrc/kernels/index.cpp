@@ -388,20 +388,32 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   const int64_t* p = at.data<int64_t>();
   int64_t n = at.numel(), w = self.itemsize(), run = s.inner * w;
   LongWork work(out.numel() > (1 << 18));
-  parallel_for(
-      s.outer * n, std::max<int64_t>(1, kGrain / s.inner), [&](int64_t begin, int64_t end) {
-        for (int64_t k = begin; k < end; k++) {
-          int64_t o = k / n, i = k % n;
-          std::memcpy(out.bytes() + k * run, source.bytes() + (o * s.n + p[i]) * run, size_t(run));
-        }
-      });
+  visit_width(w, [&](auto tag) {
+    using E = typename decltype(tag)::type;
+    const E* from = reinterpret_cast<const E*>(source.bytes());
+    E* to = reinterpret_cast<E*>(out.bytes());
+    parallel_for(s.outer * n, std::max<int64_t>(1, kGrain / s.inner),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t o = begin / n; o * n < end; o++) {
+                     const int64_t base = o * s.n, stop = std::min(end, (o + 1) * n);
+                     for (int64_t k = std::max(begin, o * n); k < stop; k++) {
+                       const int64_t row = base + p[k - o * n];
+                       if (run == w)
+                         to[k] = from[row];
+                       else
+                         std::memcpy(to + k * s.inner, from + row * s.inner, size_t(run));
+                     }
+                   }
+                 });
+  });
   return out;
 }
 
 namespace {
+// Changes entries of a dimension; the kernels below change `self`.
 template <class F>
-Tensor along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& index,
-                 const Tensor* source, F&& f) {
+void along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& index,
+               const Tensor* source, F&& f) {
   check_index_1d(self, dim, index, op);
   int64_t d = wrap_dim(dim, self.dim());
   if (source) {
@@ -424,10 +436,10 @@ Tensor along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& 
                         index.numel(), ")");
     }
   }
-  Tensor out = clone(self, MemoryFormat::Contiguous);
-  if (out.is_meta()) return out;
+  if (self.is_meta()) return;
   Tensor at = as_positions(index, op);
   check_positions(at, self.dim() ? self.sizes()[size_t(d)] : 1, op, true);
+  Tensor out = contiguous_of(self);
   Tensor from = source ? contiguous_of(*source) : Tensor();
   Around s(self.sizes(), d);
   int64_t *p = at.data<int64_t>(), n = at.numel();
@@ -448,36 +460,36 @@ Tensor along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& 
     else
       each(s.inner);
   });
-  return out;
+  if (!out.is_same(self)) copy_kernel(self, out);
 }
 }  // namespace
 
-Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                 const Scalar& alpha) {
+void index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                const Scalar& alpha) {
   check(!is_integral(self.dtype()) || alpha.is_integral(),
         "For integral input tensors, argument alpha must not be a floating point number.");
-  return along_dim("index_add", self, dim, index, &source, [&]<class E>(E) {
+  along_dim("index_add", self, dim, index, &source, [&]<class E>(E) {
     return [a = alpha.to<E>()](E* to, const E* from, int64_t n) {
       for (int64_t k = 0; k < n; k++) to[k] = E(to[k] + E(a * from[k]));
     };
   });
 }
-Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  return along_dim("index_copy", self, dim, index, &source, [&]<class E>(E) {
+void index_copy_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  along_dim("index_copy", self, dim, index, &source, [&]<class E>(E) {
     return [](E* to, const E* from, int64_t n) { std::copy(from, from + n, to); };
   });
 }
-Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value) {
+void index_fill_(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value) {
   if (value.is_tensor())
     check(value.tensor().dim() == 0,
           "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
           value.tensor().dim(), " dimension(s).");
-  if (self.is_meta()) return clone(self, MemoryFormat::Contiguous);
+  if (self.is_meta()) return;
   Scalar s = value.is_tensor() ? ops::item(value.tensor()) : value.scalar();
   check(!s.is_complex() || self.is_complex(),
         "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   check_fits(s, self.dtype());
-  return along_dim("index_fill", self, dim, index, nullptr, [&]<class E>(E) {
+  along_dim("index_fill", self, dim, index, nullptr, [&]<class E>(E) {
     return [v = s.to<E>()](E* to, const E*, int64_t n) { std::fill(to, to + n, v); };
   });
 }
@@ -511,17 +523,16 @@ void check_gather_shapes(const char* op, const Tensor& self, int64_t d, const Te
 namespace {
 
 template <class F>
-Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tensor& index,
-                    const Tensor* src, F&& f) {
+void scatter_with(const char* op, const Tensor& self, int64_t dim, const Tensor& index,
+                  const Tensor* src, F&& f) {
   int64_t d = wrap_dim(dim, self.dim());
   check_gather_shapes(op, self, d, index, src);
   if (src)
     check(self.dtype() == src->dtype(), op,
           "(): Expected self.dtype to be equal to src.dtype, got ", self.dtype(), " and ",
           src->dtype());
-  Tensor out = clone(self, std::nullopt);
-  if (out.is_meta() || index.numel() == 0) return out;
-  Tensor at = at_least_1d(as_positions(index, op)), to = at_least_1d(out);
+  if (self.is_meta() || index.numel() == 0) return;
+  Tensor at = at_least_1d(as_positions(index, op)), to = at_least_1d(self);
   check_positions<Error>(at, to.sizes()[size_t(d)], op, false);
   Tensor from = src ? at_least_1d(*src) : Tensor();
   by_dtype(self.dtype(), [&](auto tag) {
@@ -541,7 +552,6 @@ Tensor scatter_with(const char* op, const Tensor& self, int64_t dim, const Tenso
     else
       put(step, value);
   });
-  return out;
 }
 
 }  // namespace
@@ -568,27 +578,25 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
   return out;
 }
 
-Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  return scatter_with("scatter", self, dim, index, &src, [](auto& to, auto v) { to = v; });
+void scatter_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  scatter_with("scatter", self, dim, index, &src, [](auto& to, auto v) { to = v; });
 }
-Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+void scatter_value_(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   check_fits(value, self.dtype());
-  return scatter_with("scatter", self, dim, index, nullptr,
-                      [&](auto& to, auto v) { to = value.to<decltype(v)>(); });
+  scatter_with("scatter", self, dim, index, nullptr,
+               [&](auto& to, auto v) { to = value.to<decltype(v)>(); });
 }
 // Many numbers into few places: each piece of them has places of its own, and these are added up in
 // the order of the pieces. What the pieces are follows from the sizes alone.
-std::optional<Tensor> scatter_add_in_pieces(const Tensor& self, int64_t dim, const Tensor& index,
-                                            const Tensor& src) {
+bool scatter_add_in_pieces(const Tensor& self, int64_t dim, const Tensor& index,
+                           const Tensor& src) {
   wrap_dim(dim, self.dim());
   const int64_t n = index.numel(), places = self.numel(), pieces = std::min<int64_t>(n >> 16, 8);
   if (self.dim() != 1 || index.dim() != 1 || pieces < 2 || places > n / 32 || self.is_meta() ||
       src.dim() != 1 || src.dtype() != self.dtype() || !is_integral(index.dtype()) ||
-      src.numel() < n || src.strides()[0] != 1 || !self.is_floating())
-    return std::nullopt;
+      src.numel() < n || src.strides()[0] != 1 || !self.is_floating() || !self.is_contiguous())
+    return false;
   const Tensor at = contiguous_of(as_positions(index, "scatter_add"));
-  Tensor out = clone(self, std::nullopt);
-  if (!out.is_contiguous()) return std::nullopt;
   std::atomic<bool> good = true;
   visit(self.dtype(), [&](auto tag) {
     using E = typename decltype(tag)::type;
@@ -612,33 +620,32 @@ std::optional<Tensor> scatter_add_in_pieces(const Tensor& self, int64_t dim, con
         }
       });
       if (!good) check_positions<Error>(at, places, "scatter_add", false);
-      E* to = out.data<E>();
+      E* to = self.data<E>();
       for (int64_t k = 0; k < places; k++)
         for (int64_t p = 0; p < pieces; p++) to[k] += sums[size_t(p * places + k)];
     }
   });
-  return out;
+  return true;
 }
 
-Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+void scatter_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   if (self.dtype() == DType::Float32 || self.dtype() == DType::Float64)
-    if (auto out = scatter_add_in_pieces(self, dim, index, src)) return *out;
-  return scatter_with("scatter_add", self, dim, index, &src,
-                      [](auto& to, auto v) { to = decltype(v)(to + v); });
+    if (scatter_add_in_pieces(self, dim, index, src)) return;
+  scatter_with("scatter_add", self, dim, index, &src,
+               [](auto& to, auto v) { to = decltype(v)(to + v); });
 }
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                      const std::string& reduce) {
+void scatter_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                     const std::string& reduce) {
   check(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply.");
   bool add = reduce == "add";
-  return scatter_with("scatter", self, dim, index, &src, [add](auto& to, auto v) {
-    to = add ? decltype(v)(to + v) : decltype(v)(to * v);
-  });
+  scatter_with("scatter", self, dim, index, &src,
+               [add](auto& to, auto v) { to = add ? decltype(v)(to + v) : decltype(v)(to * v); });
 }
-Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index,
-                            const Scalar& value, const std::string& reduce) {
+void scatter_value_reduce_(const Tensor& self, int64_t dim, const Tensor& index,
+                           const Scalar& value, const std::string& reduce) {
   check(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply.");
   bool add = reduce == "add";
-  return scatter_with("scatter", self, dim, index, nullptr, [&](auto& to, auto v) {
+  scatter_with("scatter", self, dim, index, nullptr, [&](auto& to, auto v) {
     using E = decltype(v);
     to = add ? E(to + value.to<E>()) : E(to * value.to<E>());
   });

@@ -8,7 +8,7 @@
 
 namespace flambeau::kernels {
 
-Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+void put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   check(index.dtype() == DType::Int64, "put_(): Expected a long tensor for index, but got ",
         index.dtype());
   check(self.dtype() == source.dtype(),
@@ -20,14 +20,13 @@ Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool a
                     source.numel(), ", index.numel() = ", index.numel());
   check<IndexError>(self.numel() > 0 || index.numel() == 0,
                     "put_(): Tried to put elements into an empty tensor");
-  Tensor out = clone(self, std::nullopt);
-  if (out.is_meta() || index.numel() == 0) return out;
+  if (self.is_meta() || index.numel() == 0) return;
   Tensor at = contiguous_of(index), from = contiguous_of(source);
   const int64_t *p = at.data<int64_t>(), n = self.numel(), count = at.numel();
   for (int64_t i = 0; i < count; i++)
     check<IndexError>(p[i] >= -n && p[i] < n, "out of range: tried to access index ", p[i],
                       " on a tensor of ", n, " elements.");
-  Tensor flat = contiguous_of(out);
+  Tensor flat = contiguous_of(self);
   visit(self.dtype(), [&](auto tag) {
     using E = typename decltype(tag)::type;
     E* to = flat.template data<E>();
@@ -37,8 +36,7 @@ Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool a
       target = accumulate ? E(target + v[i]) : v[i];
     }
   });
-  if (!flat.is_same(out)) copy_kernel(out, flat);
-  return out;
+  if (!flat.is_same(self)) copy_kernel(self, flat);
 }
 
 Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {

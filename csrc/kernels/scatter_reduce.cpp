@@ -101,15 +101,12 @@ void reduce_at(const Tensor& into, int64_t d, const Tensor& at, const Tensor& sr
 }
 
 // Same for any dtype and layout: 16-bit floats add up in float32.
-Tensor reduced(const Tensor& self, int64_t d, const Tensor& at, const Tensor& src, Reduce r,
-               bool include_self) {
-  Tensor out = clone(self, std::nullopt);
+void reduce_into(const Tensor& self, int64_t d, const Tensor& at, const Tensor& src, Reduce r,
+                 bool include_self) {
   const DType compute = info(self.dtype()).compute;
-  const bool direct = compute == self.dtype() && out.is_contiguous();
-  Tensor wide = direct ? out : cast_of(contiguous_of(out), compute);
+  Tensor wide = cast_of(contiguous_of(self), compute);
   reduce_at(at_least_1d(wide), d, at, at_least_1d(cast_of(src, compute)), r, include_self);
-  if (!wide.is_same(out)) copy_kernel(out, wide);
-  return out;
+  if (!wide.is_same(self)) copy_kernel(self, wide);
 }
 
 void check_ordered(const char* op, Reduce r, DType t) {
@@ -122,8 +119,8 @@ void check_ordered(const char* op, Reduce r, DType t) {
 
 }  // namespace
 
-Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                          const std::string& reduce, bool include_self) {
+void scatter_reduce_two_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                         const std::string& reduce, bool include_self) {
   auto r = reduction_named(reduce);
   check(r.has_value(), "reduce argument must be either sum, prod, mean, amax or amin, got ",
         reduce);
@@ -133,14 +130,14 @@ Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, 
         "scatter_reduce(): Expected self.dtype to be equal to src.dtype, got ", self.dtype(),
         " and ", src.dtype());
   check_ordered("scatter_reduce", *r, self.dtype());
-  if (self.is_meta() || index.numel() == 0) return clone(self, std::nullopt);
+  if (self.is_meta() || index.numel() == 0) return;
   Tensor at = at_least_1d(as_positions(index, "scatter_reduce"));
   check_positions<Error>(at, self.dim() ? self.sizes()[size_t(d)] : 1, "scatter_reduce", false);
-  return reduced(self, d, at, src, *r, include_self);
+  reduce_into(self, d, at, src, *r, include_self);
 }
 
-Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                    const std::string& reduce, bool include_self) {
+void index_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                   const std::string& reduce, bool include_self) {
   auto r = reduction_named(reduce);
   check(r.has_value() && *r != Reduce::Sum,
         "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce,
@@ -168,14 +165,14 @@ Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
   check<NotImplementedError>(!self.is_complex() && self.dtype() != DType::Bool,
                              "\"index_reduce\" not implemented for '", info(self.dtype()).name,
                              "'");
-  if (self.is_meta() || source.numel() == 0) return clone(self, std::nullopt);
+  if (self.is_meta() || source.numel() == 0) return;
   Tensor positions = as_positions(index, "index_reduce");
   check_positions(positions, self.dim() ? self.sizes()[size_t(d)] : 1, "index_reduce", false);
   Tensor from = at_least_1d(source);
   Dims steps(from.sizes().size(), 0);
   steps[size_t(d)] = 1;
   Tensor at = contiguous_of(flambeau::alias(positions, from.sizes(), steps, positions.offset()));
-  return reduced(self, d, at, from, *r, include_self);
+  reduce_into(self, d, at, from, *r, include_self);
 }
 
 }  // namespace flambeau::kernels

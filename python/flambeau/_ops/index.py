@@ -67,8 +67,8 @@ op(
         "source": "index_select(grad, dim, index) * alpha if source.ndim > 0 else reshape(index_select(grad, dim, index), ()) * alpha",
     },
     forms=FMI + " out",
+    tags="changes out:exact",
     doc="``alpha * source`` added to entries ``index`` of a dimension.",
-    tags="out:exact",
 )
 op(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
@@ -82,7 +82,7 @@ op(
         "source": "index_select(grad, dim, index) if source.ndim > 0 else reshape(index_select(grad, dim, index), ())",
     },
     forms=FMI + " out",
-    tags="autocast:promote out:exact",
+    tags="changes autocast:promote out:exact",
     doc="Entries ``index`` of a dimension replaced by those of ``source``.",
 )
 op(
@@ -100,6 +100,7 @@ op(
         "value": "sum_all(index_select(grad, dim, distinct(index)))",
     },
     forms=FMI,
+    tags="changes",
     doc="Entries ``index`` of a dimension set to ``value``.",
 )
 op(
@@ -129,8 +130,8 @@ op(
         "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)",
     },
     forms=FMI + " out",
+    tags="changes out:exact",
     doc="``out[index[i][j]][j] = src[i][j]`` (for ``dim`` 0).",
-    tags="out:exact",
 )
 op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -138,19 +139,19 @@ op(
     node="ScatterBackward1",
     grad={"self": "scatter_value(grad, dim, index, 0)"},
     forms=FMI + " out",
-    tags="out:exact",
+    tags="changes out:exact",
 )
 op(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     kernel=native,
     forms=FMI + " out",
-    tags="out:exact",
+    tags="changes out:exact",
 )
 op(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     kernel=native,
     forms=FMI + " out",
-    tags="out:exact",
+    tags="changes out:exact",
 )
 op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -161,8 +162,8 @@ op(
     """,
     grad={"self": "grad", "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)"},
     forms=FMI + " out",
+    tags="changes out:exact",
     doc="``out[index[i][j]][j] += src[i][j]`` (for ``dim`` 0).",
-    tags="out:exact",
 )
 op(
     "masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor",
@@ -259,6 +260,7 @@ op(
         (T(), at(1, n=1), T(1)),
     ],
     forms=FMI,
+    tags="changes",
     doc="Elements of ``source`` put at (or added to) positions of the flattened tensor.",
 )
 op(

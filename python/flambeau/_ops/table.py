@@ -25,6 +25,7 @@ Fields of an entry
     samples  calls that must work: see samples.py;  errors: calls that must fail
     ref      NumPy expression of the float64 oracle over the argument names
     tags     internal random view_copy
+             changes (the native kernel, `<name>_`, changes `self`; other forms give it a copy),
              autocast:<policy> (what arguments become under autocast: lower, its dtype; fp32; promote,
              the widest among them; none, left alone, nor do operators inside cast. A composition
              with it is written as `<name>_uncast`),
