@@ -8,7 +8,13 @@ import re
 from . import cpp
 from .cpp import cpp_default, cpp_name, cpp_type
 
-RULES = {"promote": "Promote", "float": "Float", "bool": "Bool", "real": "Real"}
+RULES = {
+    "promote": "Promote",
+    "float": "Float",
+    "bool": "Bool",
+    "real": "Real",
+    "signed": "Signed",
+}
 
 
 def passed(o):
@@ -607,6 +613,7 @@ def change_directly(o, node):
 def out_form(o):
     wants = ", ".join(cpp_name(a.name) for a in tensor_args(o))
     n = len(o.returns)
+    exact = ", true" if o.tag("out") == "exact" else ""
     lines = [f"{return_type(o)} {o.name}_out({outs(o)}, {parameters(o)}) {{", *without_autocast(o)]
     if wants:
         targets = "out" if n == 1 else ", ".join(f"out{i}" for i in range(n))
@@ -629,13 +636,13 @@ def out_form(o):
             lines.append(f'dtype = dtype_for_out("{o.name}", dtype, out);')
         lines += [
             f"Tensor result = [&] {{ NoGrad off; return {o.name}({names(o)}); }}();",
-            f'write_out("{o.name}", out, result);',
+            f'write_out("{o.name}", out, result{exact});',
             "return out;",
             "}",
         ]
     else:
         lines.append(f"auto result = [&] {{ NoGrad off; return {o.name}({names(o)}); }}();")
-        lines += [f'write_out("{o.name}", out{i}, std::get<{i}>(result));' for i in range(n)]
+        lines += [f'write_out("{o.name}", out{i}, std::get<{i}>(result){exact});' for i in range(n)]
         lines += ["return {" + ", ".join(f"out{i}" for i in range(n)) + "};", "}"]
     return "namespace ops {\n" + "\n".join(lines) + "\n}  // namespace ops"
 

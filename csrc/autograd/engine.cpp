@@ -331,6 +331,10 @@ class Backward {
         results = Watched{*node}.run([&] { return node->apply(std::move(grads)); });
         if (!options_.retain_graph) node->release_saved();
         if (node->hooks && !node->hooks->post.empty()) {
+          // hooks see gradients in their inputs' shapes
+          for (size_t i = 0; i < std::min(results.size(), node->edges.size()); i++)
+            if (const Edge& e = node->edges[i]; e && results[i].defined())
+              results[i] = fit(std::move(results[i]), e.node->outputs[e.input_nr], *node, i);
           auto post = node->hooks->post;
           for (auto& hook : post) results = hook.call(std::move(results), kept);
         }

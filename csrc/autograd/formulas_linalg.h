@@ -8,7 +8,6 @@ namespace flambeau::formulas {
 Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta,
                   const Scalar& alpha);
 Tensor linear_weight_grad(const Tensor& grad, const Tensor& input);
-Tensor sum_to_last(const Tensor& grad);
 // What PyTorch's composition for such an input ends with.
 const char* linear_node(const Tensor& input, const OptTensor& bias);
 // Gradient of the distances between rows of x1 and x2 with respect to x1.

@@ -4,6 +4,7 @@
 
 #include "autograd/formulas.h"
 #include "autograd/node.h"
+#include "core/absent.h"
 #include "dispatch/promotion.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -54,7 +55,7 @@ std::optional<DType> dtype_named(const std::string& name) {
                                 "Float32", "Float64", "Complex64", "Complex128"};
   for (int i = 0; i < kNumDTypes; i++)
     if (name == names[i]) return DType(i);
-  return std::nullopt;
+  return name == "Complex32" ? std::optional(DType::Complex32) : std::nullopt;
 }
 std::optional<Device> device_named(const std::string& name) { return parse_device(name); }
 Dims negated(const Dims& d) {
@@ -262,12 +263,12 @@ Tensor converted(const Tensor& self, std::optional<DType> dtype, std::optional<D
   bool same_layout = f == MemoryFormat::Preserve || self.is_contiguous(f);
   bool same_device = visible_device(d).type == visible_device(self.device()).type;
   if (!same_device) {
+    if (d.type != DeviceType::CPU) require_module(d.type);
     check<NotImplementedError>(
         !self.is_meta(),
         "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
         "torch.nn.Module.to() when moving module from meta to a different device.");
-    check(d.type == DeviceType::Meta, "Torch not compiled with ", device_name(d.type),
-          " enabled: this build has the devices cpu and meta");
+    if (d.type != DeviceType::Meta) fail_move(d.type);
     return empty_like(self, t, d, f);
   }
   if (t == self.dtype() && same_layout && !copy) return self;

@@ -50,8 +50,12 @@ DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& ou
   return out.dtype();
 }
 
-void write_out(const char* op, const Tensor& out, const Tensor& result) {
+void write_out(const char* op, const Tensor& out, const Tensor& result, bool exact) {
   if (is_transform(out) || is_transform(result)) [[unlikely]] {
+    for (const Tensor& t : {out, result})
+      check<NotImplementedError>(!is_transform(t) || record_of(t).kind != TransformKind::Dual,
+                                 "Trying to use forward AD with ", op,
+                                 "_out that does not support it because it is an out= function");
     check(equal(out.sizes(), result.sizes()), op,
           ": inside a function transform a tensor for 'out' ", "keeps its shape, ", out.sizes(),
           ", but the result has shape ", result.sizes());
@@ -60,6 +64,11 @@ void write_out(const char* op, const Tensor& out, const Tensor& result) {
   }
   check(out.device() == result.device(), op, ": Expected out tensor to have device ",
         result.device(), ", but got ", out.device(), " instead");
+  // truth may go to uint8, too
+  const bool fits = !exact || out.dtype() == result.dtype() ||
+                    (result.dtype() == DType::Bool && out.dtype() == DType::UInt8);
+  check(fits, op, ": Expected out tensor to have dtype ", result.dtype(), ", but got ", out.dtype(),
+        " instead");
   prepare_out(op, out, result.sizes(), result.dtype());
   copy_kernel(out, result);
   bump_version(out, op);

@@ -33,7 +33,8 @@ bool changes_directly(const OpEntry& entry, void* own, const Tensor& self,
 void check_inplace_result(const char* op, const Tensor& self, const Tensor& result);
 // The dtype of a factory's result with out=: that of `out`, which a given dtype must equal.
 DType dtype_for_out(const char* op, std::optional<DType> dtype, const Tensor& out);
-void write_out(const char* op, const Tensor& out, const Tensor& result);
+// `exact`: out has to have the result's dtype; else one that it can be cast to.
+void write_out(const char* op, const Tensor& out, const Tensor& result, bool exact = false);
 // On meta every tensor of a kernel must be there: those that look at their first argument rely on
 // it.
 void require_meta(const char* op, const char* name, const Tensor& t);

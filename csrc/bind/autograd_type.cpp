@@ -174,21 +174,58 @@ Object call(PyObject* f, const Tensor& t) {
   return Object(must(PyObject_CallOneArg(f, arg.get())));
 }
 
+// ---- what hooks return
+
+std::string hook_name(PyObject* hook) {
+  Object name(PyObject_GetAttrString(hook, "__name__"));
+  if (!name.get()) {
+    PyErr_Clear();
+    name = Object(must(PyObject_Repr(hook)));
+  }
+  return as_str(name.get());
+}
+const char* type_name(PyObject* o) {
+  const char* name = Py_TYPE(o)->tp_name;
+  const char* dot = std::strrchr(name, '.');
+  return dot ? dot + 1 : name;
+}
+// `result`, not None, in the place of a gradient.
+Tensor replacement(PyObject* hook, const Tensor& g, PyObject* result) {
+  check(g.defined(), "can't replace a None gradient with a non-None value");
+  check<TypeError>(is_tensor(result), "expected Variable, but hook returned '", type_name(result),
+                   "': a hook returns a Tensor or None");
+  const Tensor& t = as_tensor(result);
+  check(t.dtype() == g.dtype(), "hook '", hook_name(hook), "' has changed the type of value (was ",
+        g.dtype(), " got ", t.dtype(), ")");
+  check(t.device() == g.device(), "hook '", hook_name(hook),
+        "' has changed the device of value (was ", g.device(), " got ", t.device(), ")");
+  check(equal(t.sizes(), g.sizes()), "hook '", hook_name(hook),
+        "' has changed the size of value (was ", g.sizes(), " got ", t.sizes(), ")");
+  return t;
+}
+Grads replacements(PyObject* hook, const Grads& grads, PyObject* result) {
+  if (result == Py_None) return grads;
+  check<TypeError>(PyTuple_Check(result), "expected tuple, but hook returned '", type_name(result),
+                   "'");
+  check(size_t(PyTuple_GET_SIZE(result)) == grads.size(), "hook '", hook_name(hook),
+        "' has returned an incorrect number of values (got ", PyTuple_GET_SIZE(result),
+        ", but expected ", grads.size(), ")");
+  Grads out;
+  for (size_t i = 0; i < grads.size(); i++) {
+    PyObject* value = PyTuple_GET_ITEM(result, Py_ssize_t(i));
+    if (value == Py_None)
+      out.emplace_back();
+    else
+      out.push_back(replacement(hook, grads[i], value));
+  }
+  return out;
+}
+
 GradHook grad_hook(PyObject* f) {
   return [kept = keep(f)](const Tensor& g) -> Tensor {
     WithGil gil;
     Object out = call(kept.get(), g);
-    if (out.get() == Py_None) return Tensor();
-    check<TypeError>(is_tensor(out.get()), "hook must return a Tensor or None, got ",
-                     Py_TYPE(out.get())->tp_name);
-    const Tensor& t = as_tensor(out.get());
-    check(equal(t.sizes(), g.sizes()), "a hook has changed the size of value (was ", g.sizes(),
-          " got ", t.sizes(), ")");
-    check(t.dtype() == g.dtype(), "a hook has changed the type of value (was ", g.dtype(), " got ",
-          t.dtype(), ")");
-    check(t.device() == g.device(), "a hook has changed the device of value (was ", g.device(),
-          " got ", t.device(), ")");
-    return t;
+    return out.get() == Py_None ? Tensor() : replacement(kept.get(), g, out.get());
   };
 }
 
@@ -202,7 +239,7 @@ PyObject* node_register_hook(PyObject* o,
            WithGil gil;
            Object a(wrap_grads(inputs)), b(wrap_grads(outputs));
            Object out(must(PyObject_CallFunctionObjArgs(kept.get(), a.get(), b.get(), nullptr)));
-           return out.get() == Py_None ? inputs : unwrap_grads(out.get(), "hook");
+           return replacements(kept.get(), inputs, out.get());
          },
          f});
     return PyLong_FromUnsignedLongLong(id);
@@ -211,15 +248,15 @@ PyObject* node_register_hook(PyObject* o,
 PyObject* node_register_prehook(PyObject* o, PyObject* f) {
   return guarded([&]() -> PyObject* {
     uint64_t id = next_hook_id();
-    node_of(o).make_hooks().pre.push_back(
-        {id,
-         [kept = keep(f)](Grads grads) {
-           WithGil gil;
-           Object a(wrap_grads(grads));
-           Object out(must(PyObject_CallOneArg(kept.get(), a.get())));
-           return out.get() == Py_None ? grads : unwrap_grads(out.get(), "prehook");
-         },
-         f});
+    node_of(o).make_hooks().pre.push_back({id,
+                                           [kept = keep(f)](Grads grads) {
+                                             WithGil gil;
+                                             Object a(wrap_grads(grads));
+                                             Object out(
+                                                 must(PyObject_CallOneArg(kept.get(), a.get())));
+                                             return replacements(kept.get(), grads, out.get());
+                                           },
+                                           f});
     return PyLong_FromUnsignedLongLong(id);
   });
 }
@@ -434,7 +471,9 @@ PyObject* add_post_accumulate(PyObject* o, PyObject* f) {
     meta_of(t).post_accumulate.push_back({id,
                                           [kept = keep(f)](const Tensor& v) {
                                             WithGil gil;
-                                            call(kept.get(), v);
+                                            Object out = call(kept.get(), v);
+                                            if (out.get() != Py_None)
+                                              replacement(kept.get(), v, out.get());
                                           },
                                           f});
     return PyLong_FromUnsignedLongLong(id);

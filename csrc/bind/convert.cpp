@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "autograd/node.h"
+#include "core/absent.h"
 #include "dispatch/operators.h"
 #include "kernels/pointwise.h"
 #include "ops/all.h"
@@ -178,6 +179,22 @@ PyObject* fill_tuple(const Tensor* values, size_t count) {
   return out.release();
 }
 
+// Each field on a line of its own.
+PyObject* named_repr(PyObject* self) {
+  Object fields(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
+  if (!fields.get()) return nullptr;
+  std::string text = cat_text(Py_TYPE(self)->tp_name, "(");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); i++) {
+    Object value(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+    const char* shown = value.get() ? PyUnicode_AsUTF8(value.get()) : nullptr;
+    const char* field = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields.get(), i));
+    if (!shown || !field) return nullptr;
+    text += cat_text(i ? ",\n" : "\n", field, "=", shown);
+  }
+  return PyUnicode_FromString((text + ")").c_str());
+}
+
 PyObject* fill_named(NamedResult& n, const Tensor* values, size_t count) {
   if (!n.type) {
     // PyTorch's name for these types; the strings live as long as the type
@@ -187,6 +204,7 @@ PyObject* fill_named(NamedResult& n, const Tensor* values, size_t count) {
     PyStructSequence_Desc desc{text->c_str(), nullptr, fields, int(count)};
     n.type = PyStructSequence_NewType(&desc);
     if (!n.type) throw PythonError{};
+    n.type->tp_repr = named_repr;
   }
   Object out(must(PyStructSequence_New(n.type)));
   for (size_t i = 0; i < count; i++)
@@ -212,6 +230,10 @@ PyObject* raise_python_error() noexcept {
     set(PyExc_IndexError, e);
   } catch (const NotImplementedError& e) {
     set(PyExc_NotImplementedError, e);
+  } catch (const AssertionError& e) {
+    set(PyExc_AssertionError, e);
+  } catch (const ModuleNotFoundError& e) {
+    set(PyExc_ModuleNotFoundError, e);
   } catch (const LinAlgError& e) {
     static PyObject* type = nullptr;
     if (!type) {

@@ -210,6 +210,7 @@ int tensor_setitem(PyObject* o, PyObject* index, PyObject* value) {
     Indexed r = apply_index(self, index);
     if (r.gather.empty()) {
       if (is_number(value)) {
+        check_overlap("copy_", r.view, r.view);
         ops::fill_(r.view, Operand(as_scalar(value)));
         return;
       }

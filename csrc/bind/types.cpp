@@ -281,7 +281,7 @@ Device as_device(PyObject* o) {
   if (PyLong_Check(o)) {
     int64_t i = as_int(o);
     check(i >= 0, "Device index must not be negative");
-    return Device{DeviceType::CUDA, int8_t(i)};
+    fail("Cannot access accelerator device when none is available.");
   }
   fail<TypeError>("expected a torch.device or str, got ", Py_TYPE(o)->tp_name);
 }

@@ -23,9 +23,8 @@ int64_t normalization(const std::optional<std::string>& norm, bool forward) {
 Tensor transformable(const Tensor& t, bool complex) {
   DType d = t.dtype();
   if (category(d) <= Category::Integral) d = default_dtype();
-  check(d != DType::Float16 && d != DType::BFloat16, "Unsupported dtype ",
-        d == DType::Float16 ? "Half" : "BFloat16",
-        " (Fourier transforms take float32, float64 and complex tensors)");
+  check(d != DType::Float16 && d != DType::BFloat16 && d != DType::Complex32, "Unsupported dtype ",
+        info(d).scalar_type, " (Fourier transforms take float32, float64 and complex tensors)");
   if (complex) d = is_complex(d) ? d : complex_dtype(d);
   return d == t.dtype() ? t : _to_dtype(t, d);
 }

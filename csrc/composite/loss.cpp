@@ -95,12 +95,14 @@ Tensor huber_loss_uncast(const Tensor& self, const Tensor& target, const std::st
 
 Tensor binary_cross_entropy_uncast(const Tensor& self, const Tensor& target,
                                    const OptTensor& weight, const std::string& reduction) {
-  if (has_values(self) && self.numel()) {
+  const auto check_range = [](const Tensor& t, const char* name) {
+    if (!has_values(t) || !t.numel()) return;
     NoGrad off;
-    Tensor inside = all(logical_and(ge(self, 0), le(self, 1)));
-    check(item(inside).to_bool(),
-          "all elements of input should be between 0 and 1 (binary_cross_entropy)");
-  }
+    check(item(all(logical_and(ge(t, 0), le(t, 1)))).to_bool(), "all elements of ", name,
+          " should be between 0 and 1 (binary_cross_entropy)");
+  };
+  check_range(self, "input");
+  check_range(target, "target");
   Tensor losses = _bce(self, target);
   return reduced_loss(weight ? losses * *weight : losses, reduction);
 }

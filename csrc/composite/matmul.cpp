@@ -157,6 +157,38 @@ Tensor addbmm_uncast(const Tensor& self, const Tensor& a, const Tensor& b, const
   });
 }
 
+Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
+                  const Tensor& scale_b, const OptTensor& bias, const OptTensor&,
+                  std::optional<DType> out_dtype, bool) {
+  check(self.dim() == 2 && mat2.dim() == 2, "_scaled_mm: expected two matrices, got shapes ",
+        self.sizes(), " and ", mat2.sizes());
+  const int64_t rows = self.size(0), columns = mat2.size(1);
+  check(self.size(1) == mat2.size(0), "mat_a and mat_b shapes cannot be multiplied (", rows, "x",
+        self.size(1), " and ", mat2.size(0), "x", columns, ") (_scaled_mm)");
+  auto is_float8 = [](const Tensor& t) {
+    return t.dtype() == DType::Float8_e4m3fn || t.dtype() == DType::Float8_e5m2 ||
+           t.dtype() == DType::Float8_e4m3fnuz || t.dtype() == DType::Float8_e5m2fnuz;
+  };
+  const bool floats = scale_a.dtype() == DType::Float32 && scale_b.dtype() == DType::Float32,
+             single = scale_a.numel() == 1 && scale_b.numel() == 1,
+             each = equal(scale_a.sizes(), Dims{rows, 1}) &&
+                    equal(scale_b.sizes(), Dims{1, columns}) && scale_a.is_contiguous() &&
+                    scale_b.is_contiguous();
+  check<ValueError>(is_float8(self) && is_float8(mat2) && floats && (single || each),
+                    "Invalid scaling configuration (_scaled_mm): expected float8 matrices and "
+                    "float32 scales, either one number each or contiguous ones of shapes ",
+                    Dims{rows, 1}, " and ", Dims{1, columns}, ", got ", self.dtype(), " and ",
+                    mat2.dtype(), " with scales of ", scale_a.dtype(), ", shape ", scale_a.sizes(),
+                    ", and ", scale_b.dtype(), ", shape ", scale_b.sizes());
+  check(!bias || equal(bias->sizes(), Dims{columns}), "_scaled_mm: Bias must be size ", columns,
+        " but got ", bias ? bias->sizes() : Dims{});
+  Tensor out = mm(_to_dtype(self, DType::Float32), _to_dtype(mat2, DType::Float32));
+  out = out * reshape(scale_a, single ? Dims{} : Dims{rows, 1}) *
+        reshape(scale_b, single ? Dims{} : Dims{1, columns});
+  if (bias) out = out + _to_dtype(*bias, DType::Float32);
+  return _to_dtype(out, out_dtype.value_or(self.dtype()));
+}
+
 }  // namespace ops
 
 namespace formulas {
@@ -198,12 +230,8 @@ Tensor linear_weight_grad(const Tensor& grad, const Tensor& input) {
 
 const char* linear_node(const Tensor& input, const OptTensor& bias) {
   if (input.dim() == 2) return bias ? "AddmmBackward0" : "MmBackward0";
-  if (bias) return "ViewBackward0";
+  if (bias) return bias->dim() > 1 ? "AddBackward0" : "ViewBackward0";
   return input.dim() == 1 ? "SqueezeBackward4" : "UnsafeViewBackward0";
-}
-
-Tensor sum_to_last(const Tensor& grad) {
-  return grad.dim() <= 1 ? grad : sum_to_size(grad, Dims{grad.sizes().back()});
 }
 
 }  // namespace formulas

@@ -57,20 +57,29 @@ Tensor _sparse_mm(const Tensor& sparse, const Tensor& dense) {
 
 Tensor _sparse_mm_reduce(const Tensor& sparse, const Tensor& dense, const std::string& reduce) {
   check_matrices("sparse.mm", sparse, dense);
+  check<NotImplementedError>(!is_sparse(sparse) || sparse_layout(sparse) != SparseLayout::Coo,
+                             "sparse.mm: a reduction takes a sparse CSR matrix, not one of layout "
+                             "Sparse: to_sparse_csr()");
   check(is_sparse(sparse) && sparse_layout(sparse) == SparseLayout::Csr && !is_sparse(dense),
         "sparse.mm with a reduction: Expected a sparse CSR and a dense matrix, got layouts ",
         shown_layout(sparse), " and ", shown_layout(dense));
-  check(reduce == "sum" || reduce == "mean" || reduce == "amax" || reduce == "amin",
+  const std::string by = reduce == "max" || reduce == "min" ? "a" + reduce : reduce;
+  check(by == "sum" || by == "mean" || by == "amax" || by == "amin",
         "sparse.mm: reduce argument must be either sum, mean, amax or amin, got ", reduce);
+  check(sparse.dtype() == dense.dtype(), "sparse.mm: Expected other to have scalar type ",
+        sparse.dtype(), ", got ", dense.dtype());
+  check<NotImplementedError>(dense.is_floating(),
+                             "sparse.mm with a reduction is not implemented for '",
+                             info(dense.dtype()).scalar_type, "'");
   Tensor at = _sparse_coordinates(sparse);
   Tensor products = unsqueeze(values(sparse), 1) * index_select(dense, 0, select(at, 0, 1));
   Tensor rows = expand(unsqueeze(select(at, 0, 0), 1), products.sizes());
   const Dims sizes{sparse.size(0), dense.size(1)};
-  const bool extreme = reduce[0] == 'a' && products.is_floating();
+  const bool extreme = by[0] == 'a';
   // what scatter_reduce starts with must not look like one of the extremes
   Tensor start = full(sizes, extreme ? Scalar(double(NAN)) : Scalar(0.0), products.dtype(),
                       visible_device(dense.device()));
-  Tensor out = scatter_reduce_two(start, 0, rows, products, reduce, false);
+  Tensor out = scatter_reduce_two(start, 0, rows, products, by, false);
   if (!extreme) return out;
   Tensor starts = crow_indices(sparse);
   const int64_t n = sparse.size(0);

@@ -1,6 +1,6 @@
 #include "core/device.h"
 
-#include "core/error.h"
+#include "core/absent.h"
 
 namespace flambeau {
 
@@ -40,6 +40,23 @@ std::string to_string(Device d) {
   std::string out = device_name(d.type);
   if (d.index >= 0) out += ":" + std::to_string(d.index);
   return out;
+}
+
+void require_module(DeviceType t) {
+  if (t == DeviceType::CUDA) fail<AssertionError>("Torch not compiled with CUDA enabled");
+  if (t == DeviceType::XPU) fail<AssertionError>("Torch not compiled with XPU enabled");
+  if (t == DeviceType::MTIA)
+    fail<AssertionError>(
+        "Torch not compiled with MTIA enabled. Ensure you have `import "
+        "mtia.host_runtime.torch_mtia.dynamic_library` in your python src file and include "
+        "`//mtia/host_runtime/torch_mtia:torch_mtia` as your target dependency!");
+  if (t == DeviceType::HPU) fail<ModuleNotFoundError>("No module named 'torch.hpu'");
+}
+
+void fail_move(DeviceType t) {
+  require_module(t);
+  fail("PyTorch is not linked with support for ", device_name(t),
+       " devices: this build has cpu and meta");
 }
 
 const char* memory_format_name(MemoryFormat m) {

@@ -34,6 +34,7 @@ const DTypeInfo kDTypes[kAllDTypes] = {
 DType complex_dtype(DType t) {
   if (is_complex(t)) return t;
   check(!is_storage_only(t), "Unknown Complex ScalarType for ", info(t).scalar_type);
+  if (t == DType::Float16) return DType::Complex32;
   return t == DType::Float64 ? DType::Complex128 : DType::Complex64;
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/error.h"
+#include "core/absent.h"
 #include "runtime/allocator.h"
 #include "runtime/parallel.h"
 
@@ -17,6 +17,7 @@ namespace flambeau {
 Storage::Storage(size_t bytes, Device device) : bytes_(bytes), capacity_(bytes), device_(device) {
   if (device.type == DeviceType::Transform) device = device_ = visible_device(device);
   if (device.type == DeviceType::Meta) return;
+  require_module(device.type);
   check<NotImplementedError>(device.type == DeviceType::CPU, "no allocator for device '",
                              to_string(device), "': this build has cpu and meta");
   data_ = allocate(bytes);

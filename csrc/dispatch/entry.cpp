@@ -1,5 +1,7 @@
 #include "dispatch/entry.h"
 
+#include "core/absent.h"
+
 namespace flambeau {
 
 constinit thread_local ThreadState thread_state;
@@ -27,6 +29,7 @@ void OpEntry::missing(Device d, DType dtype) const {
     boxed_device = d.type;
     return;
   }
+  require_module(d.type);
   fail<NotImplementedError>("Could not run '", name, "' with arguments on the device '",
                             device_name(d.type), "' (dtype ", info(dtype).name,
                             "): no kernel is registered for it. Move the tensors to a device that "

@@ -315,7 +315,8 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool) {
 }
 
 Tensor fill_(const Tensor& self, const Operand& value) {
-  check_overlap("fill_", self, self);
+  // a number may go to one place many times, but what has a history would count its gradient so
+  if (value.is_tensor() || self.requires_grad()) check_overlap("fill_", self, self);
   if (value.is_tensor()) {
     check(value.tensor().dim() == 0,
           "fill_ only supports 0-dimension value tensor but got tensor with ", value.tensor().dim(),

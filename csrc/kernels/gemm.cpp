@@ -306,14 +306,23 @@ Tensor linear(const Tensor& self, const Tensor& weight, const OptTensor& bias) {
   if (bias) {
     check(bias->dtype() == self.dtype(), "linear: bias has dtype ", bias->dtype(), ", expected ",
           self.dtype());
-    check(bias->dim() <= 1 && (bias->numel() == n || bias->numel() == 1), "linear: bias of shape ",
-          bias->sizes(), " does not fit ", n, " output features");
+    check(weight.dim() == 2 || self.dim() == 1,
+          "linear: mat2 must be a matrix where there is a bias, got 1-D tensor");
   }
   Dims sizes = self.sizes();
   if (weight.dim() == 2)
     sizes.back() = n;
   else
     sizes.pop_back();
+  if (bias) {
+    bool fits = bias->dim() <= int64_t(sizes.size());
+    for (size_t d = 1; fits && d <= bias->sizes().size(); d++)
+      fits =
+          bias->sizes().end()[-int(d)] == 1 || bias->sizes().end()[-int(d)] == sizes.end()[-int(d)];
+    check(fits, "linear: bias of shape ", bias->sizes(),
+          " cannot be broadcast to the output, of shape ", IntSpan(sizes), " with ", n,
+          " output features");
+  }
   Tensor out = flambeau::empty(sizes, self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   DType t = info(self.dtype()).compute;
@@ -331,7 +340,7 @@ Tensor linear(const Tensor& self, const Tensor& weight, const OptTensor& bias) {
                     ? MatrixArg{weight.bytes(), weight.strides()[1], weight.strides()[0]}
                     : MatrixArg{weight.bytes(), weight.strides()[0], 1};
   const OptTensor flat = bias ? OptTensor(contiguous_of(*bias)) : bias;
-  const bool dense = flat && flat->numel() == n;
+  const bool dense = flat && flat->dim() <= 1 && flat->numel() == n;
   if (flat && !dense) copy_kernel(out, expand(*flat, out.sizes(), false));
   gemm(t, rows, n, k, a, b, out.bytes(), n, bias.has_value(), false,
        dense ? flat->bytes() : nullptr);

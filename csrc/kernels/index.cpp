@@ -47,7 +47,8 @@ struct IndexPlan {
   Tensor source;                // self with the indexed dimensions first
   std::vector<Tensor> indices;  // int64, broadcast together, contiguous
   Dims index_shape, rest, result;
-  int64_t first = 0;  // where the index dimensions stand in the result
+  std::vector<Tensor> given;  // the indices as they lie, broadcast
+  int64_t first = 0;          // where the index dimensions stand in the result
   bool leading = true;
 };
 
@@ -126,7 +127,9 @@ IndexPlan plan_index(const Tensor& self, const std::vector<OptTensor>& raw) {
   plan.first = adjacent ? std::max<int64_t>(first, 0) : 0;
   for (int64_t d : order) {
     Tensor t = cast_of(*indices[size_t(d)], DType::Int64);
-    t = contiguous_of(expand(t, shape, false));
+    t = expand(t, shape, false);
+    plan.given.push_back(t);
+    t = contiguous_of(t);
     if (t.is_same(*indices[size_t(d)])) t = clone(t, std::nullopt);
     if (!t.is_meta()) {
       int64_t n = self.sizes()[size_t(d)], *p = t.data<int64_t>();
@@ -178,6 +181,54 @@ Dims result_sizes(const IndexPlan& plan) {
   }
   return sizes;
 }
+// Strides of the result: its dimensions lie in the order of those of self and then of the indices,
+// where each of them moves in both dimensions compared; without such a hint they keep their order.
+Dims result_strides(const IndexPlan& plan, const Dims& sizes) {
+  const size_t n = sizes.size(), k = plan.index_shape.size(), first = size_t(plan.first),
+               many = plan.indices.size();
+  if (n == 1) return Dims{1};
+  std::vector<Dims> operands{Dims(n, 0)};
+  operands.reserve(1 + many);
+  for (size_t d = 0; d < plan.rest.size(); d++)
+    operands[0][d < first ? d : d + k] = plan.source.strides()[many + d];
+  Dims shape(n, 1);  // of the indices beside the other dimensions
+  for (size_t d = 0; d < k; d++) shape[first + d] = plan.index_shape[d];
+  for (const Tensor& t : plan.given) {
+    Dims strides =
+        t.is_contiguous() ? contiguous_strides(shape) : Dims(ops::reshape(t, shape).strides());
+    for (size_t d = 0; d < n; d++)
+      if (shape[d] == 1 && sizes[d] != 1) strides[d] = 0;
+    operands.push_back(strides);
+  }
+  auto compare = [&](int64_t a, int64_t b) {
+    for (const Dims& s : operands) {
+      const int64_t x = s[size_t(a)], y = s[size_t(b)];
+      if (x == 0 || y == 0) continue;
+      if (x != y) return x < y ? -1 : 1;
+      if (sizes[size_t(a)] > sizes[size_t(b)]) return 1;
+    }
+    return 0;
+  };
+  // dimensions from the innermost outwards; comparisons are partial, so how they are inserted
+  // counts
+  Dims order;
+  for (size_t d = n; d-- > 0;) order.push_back(int64_t(d));
+  for (size_t i = 1; i < n; i++)
+    for (size_t at = i, j = i; j-- > 0;) {
+      const int way = compare(order[j], order[at]);
+      if (way < 0) break;
+      if (way == 0) continue;
+      std::swap(order[j], order[at]);
+      at = j;
+    }
+  Dims strides(n, 1);
+  int64_t step = 1;
+  for (int64_t d : order) {
+    strides[size_t(d)] = step;
+    step *= sizes[size_t(d)];
+  }
+  return strides;
+}
 // A tensor of the result's shape, with the index dimensions first.
 Tensor unplace(const IndexPlan& plan, const Tensor& t) {
   if (plan.first == 0) return t;
@@ -196,21 +247,40 @@ Tensor index(const Tensor& self, const std::vector<OptTensor>& indices) {
   // dimensions before those of the indices, these, and dimensions behind them
   const IntSpan before = IntSpan(plan.rest).first(size_t(plan.first)),
                 behind = IntSpan(plan.rest).subspan(size_t(plan.first));
-  Tensor out = flambeau::empty(result_sizes(plan), self.dtype(), self.device());
+  const Dims sizes = result_sizes(plan), placed = result_strides(plan, sizes);
+  Tensor out = flambeau::empty_strided(sizes, placed, self.dtype(), self.device());
   if (out.numel() == 0 || out.is_meta()) return out;
   Tensor offsets = row_offsets(plan);
   const int64_t* at = offsets.data<int64_t>();
   const IntSpan strides = IntSpan(plan.source.strides()).subspan(plan.indices.size());
-  std::vector<int64_t> outer{0};
-  for (size_t d = 0; d < before.size(); d++) {
-    std::vector<int64_t> next;
-    next.reserve(outer.size() * size_t(before[d]));
-    for (int64_t o : outer)
-      for (int64_t i = 0; i < before[d]; i++) next.push_back(o + i * strides[d]);
-    outer = std::move(next);
-  }
+  auto all_offsets = [](IntSpan of, IntSpan steps) {
+    std::vector<int64_t> all{0};
+    for (size_t d = 0; d < of.size(); d++) {
+      std::vector<int64_t> next;
+      next.reserve(all.size() * size_t(of[d]));
+      for (int64_t o : all)
+        for (int64_t i = 0; i < of[d]; i++) next.push_back(o + i * steps[d]);
+      all = std::move(next);
+    }
+    return all;
+  };
+  const IntSpan to_strides(placed);
+  const size_t k = plan.index_shape.size();
+  const std::vector<int64_t> outer = all_offsets(before, strides.first(before.size()));
   const int64_t n = offsets.numel(), row = product(behind), w = self.itemsize(),
                 rows = n * int64_t(outer.size());
+  const IntSpan to_row = to_strides.subspan(before.size() + k);
+  // where rows go; in a contiguous result one after the other
+  const bool dense = out.is_contiguous();
+  const std::vector<int64_t> to_outer =
+      dense ? outer : all_offsets(before, to_strides.first(before.size()));
+  const std::vector<int64_t> to_index =
+      dense ? std::vector<int64_t>()
+            : all_offsets(plan.index_shape, to_strides.subspan(before.size(), k));
+  auto target = [&](int64_t j) {
+    return dense ? j * row : to_outer[size_t(j / n)] + to_index[size_t(j % n)];
+  };
+  auto target_row = [&](int64_t j) { return flambeau::alias(out, behind, to_row, target(j)); };
   const IntSpan row_strides = strides.subspan(before.size());
   auto source_row = [&](int64_t offset) {
     return flambeau::alias(plan.source, behind, row_strides, plan.source.offset() + offset);
@@ -218,10 +288,9 @@ Tensor index(const Tensor& self, const std::vector<OptTensor>& indices) {
   char* to = out.bytes();
   const char* from = plan.source.bytes();
   LongWork work(out.numel() > (1 << 18));
-  if (!source_row(0).is_contiguous()) {
+  if (!source_row(0).is_contiguous() || !target_row(0).is_contiguous()) {
     for (int64_t j = 0; j < rows; j++)
-      copy_kernel(flambeau::alias(out, behind, contiguous_strides(behind), j * row),
-                  source_row(outer[size_t(j / n)] + at[j % n]));
+      copy_kernel(target_row(j), source_row(outer[size_t(j / n)] + at[j % n]));
     return out;
   }
   visit_width(w, [&](auto tag) {
@@ -233,9 +302,10 @@ Tensor index(const Tensor& self, const std::vector<OptTensor>& indices) {
                      for (int64_t j = std::max(begin, u * n); j < std::min(end, (u + 1) * n); j++) {
                        const int64_t offset = base + at[j - u * n];
                        if (row == 1)
-                         reinterpret_cast<E*>(to)[j] = reinterpret_cast<const E*>(from)[offset];
+                         reinterpret_cast<E*>(to)[dense ? j : target(j)] =
+                             reinterpret_cast<const E*>(from)[offset];
                        else
-                         std::memcpy(to + j * row * w, from + offset * w, size_t(row * w));
+                         std::memcpy(to + target(j) * w, from + offset * w, size_t(row * w));
                      }
                    }
                  });

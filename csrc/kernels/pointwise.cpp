@@ -498,6 +498,22 @@ bool computes_modulo(std::string_view op) {
   return false;
 }
 
+void refuse_bools(const PointwiseOp& op, std::initializer_list<Input> inputs) {
+  size_t bools = 0;
+  for (const Input& in : inputs)
+    bools += in.tensor ? in.tensor->dtype() == DType::Bool : in.scalar->is_bool();
+  if (!bools) return;
+  constexpr const char* invert =
+      " a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+      "`logical_not()` operator instead.";
+  check(inputs.size() > 1, "Negation, the `-` operator, on", invert, " (", op.name, ")");
+  check(bools < inputs.size(),
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+        "`logical_xor()` operator instead. (",
+        op.name, ")");
+  fail("Subtraction, the `-` operator, with", invert, " (", op.name, ")");
+}
+
 // Dtypes and shape of a call, and its numbers in the compute dtype.
 void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> inputs,
                std::initializer_list<Scalar> params) {
@@ -531,6 +547,7 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
   (void)same;
   (void)lead;
   DType common = type.get();
+  if (op.rule == DTypeRule::Signed) refuse_bools(op, inputs);
   if (op.rule == DTypeRule::Float && category(common) <= Category::Integral)
     common = default_dtype();
   if (op.rule == DTypeRule::Bool && is_integral(common)) common = comparable(common, inputs);

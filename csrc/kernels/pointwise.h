@@ -12,7 +12,8 @@ namespace flambeau {
 // bytes apart.
 using LoopFn = void (*)(void* out, const void* const* in, int64_t n, const void* params);
 
-enum class DTypeRule : uint8_t { Promote, Float, Bool, Real };
+// Signed: Promote without bools, which have no differences.
+enum class DTypeRule : uint8_t { Promote, Float, Bool, Real, Signed };
 
 constexpr int kMaxInputs = 4;
 constexpr int kMaxParams = 6;

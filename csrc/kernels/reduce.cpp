@@ -1,7 +1,10 @@
 // Reductions that are one pass of the driver: sums, products, extremes, moments, norms, counts.
 #include "kernels/reduce.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "dispatch/state.h"
 #include "kernels/pointwise.h"
@@ -312,6 +315,8 @@ Tensor _vector_norm(const Tensor& self, double ord, const std::optional<Dims>& d
   const Dims dims = reduced_dims(dim, self.dim());
   const DType real = real_dtype(self.dtype());
   if (self.is_meta()) return empty(reduced_shape(self.sizes(), dims, keepdim), real, self.device());
+  if (self.dtype() == DType::Complex32)
+    return cast_of(_vector_norm(cast_of(self, DType::Complex64), ord, dim, keepdim), real);
   if (ord == 2) {
     Reduced r = run_reduction(reduce_fns(ReduceOp::SumSquares, self.dtype()), self, dims, keepdim);
     Tensor out = empty_strided(r.sizes, r.strides, real);
@@ -337,6 +342,36 @@ Tensor _vector_norm(const Tensor& self, double ord, const std::optional<Dims>& d
   Tensor x = ops::abs(cast_of(self, info(self.dtype()).compute));
   Tensor total = reduce_tensor(ReduceOp::Sum, ops::pow(x, ord), dims, keepdim, x.dtype());
   return cast_of(ops::pow(total, 1 / ord), real);
+}
+
+// Exclusive or of 64-bit patterns: integers as they are, floats as float64.
+Tensor hash_tensor(const Tensor& self, const Dims& dim, bool keepdim, int64_t mode) {
+  check(mode == 0, "Unknown hash_tensor mode: ", mode);
+  check<NotImplementedError>(!self.is_complex() && self.dtype() < DType::Float8_e4m3fn,
+                             "\"hash_tensor\" not implemented for '",
+                             info(self.dtype()).scalar_type, "'");
+  const Dims dims = reduced_dims(dim.empty() ? std::nullopt : std::optional(dim), self.dim());
+  check(self.numel() != 0 || !dim.empty(),
+        "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the "
+        "reduction dim with the 'dim' argument.");
+  for (int64_t d : dims)
+    check<IndexError>(self.sizes()[size_t(d)] != 0, "hash_tensor: Expected reduction dim ", d,
+                      " to have non-zero size.");
+  Tensor out = empty(reduced_shape(self.sizes(), dims, keepdim), DType::UInt64, self.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  Dims order;
+  for (int64_t d = 0; d < self.dim(); d++)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
+  for (int64_t d : dims) order.push_back(d);
+  const DType as = self.is_floating()              ? DType::Float64
+                   : self.dtype() == DType::UInt64 ? DType::UInt64
+                                                   : DType::Int64;
+  const Tensor words = contiguous_of(cast_of(ops::permute(self, order), as));
+  const uint64_t* w = words.data<uint64_t>();
+  const int64_t n = words.numel() / out.numel();
+  for (int64_t i = 0; i < out.numel(); i++, w += n)
+    out.data<uint64_t>()[i] = std::accumulate(w, w + n, uint64_t(0), std::bit_xor<>());
+  return out;
 }
 
 Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {

@@ -116,7 +116,7 @@ std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, 
          indices = empty(rows.sizes(), DType::Int64);
   const int64_t n = rows.sizes().back();
   LongWork guard(self.numel() > (1 << 15));
-  visit_ordered(rows.dtype(), "sort", [&](auto tag) {
+  visit_sortable(rows.dtype(), "sort", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using R = Record<KeyOf<T>>;
     const T* x = rows.template data<T>();

@@ -24,6 +24,8 @@ KeyOf<T> sort_key(T v) {
     const U negative = U(0) - (bits >> (sizeof(T) * 8 - 1));
     const U key = bits ^ (negative | sign);
     return v != v ? U(-1) : key;
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return v;
   } else if constexpr (std::is_same_v<T, int64_t>) {
     return uint64_t(v) ^ (uint64_t(1) << 63);
   } else if constexpr (std::is_signed_v<T>) {
@@ -60,6 +62,15 @@ void visit_ordered(DType t, const char* op, F&& f) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, complex64_t> && !std::is_same_v<T, complex128_t>) f(tag);
   });
+}
+
+// The same, with the unsigned integers that few operators take.
+template <class F>
+void visit_sortable(DType t, const char* op, F&& f) {
+  if (t == DType::UInt16) return f(TypeTag<uint16_t>{});
+  if (t == DType::UInt32) return f(TypeTag<uint32_t>{});
+  if (t == DType::UInt64) return f(TypeTag<uint64_t>{});
+  visit_ordered(t, op, f);
 }
 
 // Sorts records by key; `scratch` holds as many.

@@ -160,7 +160,7 @@ std::tuple<Tensor, Tensor, Tensor> _unique(const Tensor& self, bool consecutive,
   if (!dim) {
     Tensor x = contiguous_of(self);
     Tensor values;
-    visit_ordered(x.dtype(), "unique", [&](auto tag) {
+    visit_sortable(x.dtype(), "unique", [&](auto tag) {
       using T = typename decltype(tag)::type;
       g = group_elements(x.template data<T>(), x.numel(), consecutive);
       values = empty(Dims{int64_t(g.first.size())}, x.dtype());
@@ -179,7 +179,7 @@ std::tuple<Tensor, Tensor, Tensor> _unique(const Tensor& self, bool consecutive,
   check(others > 0,
         "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   const int64_t width = n ? first.numel() / n : 0;
-  visit_ordered(first.dtype(), "unique", [&](auto tag) {
+  visit_sortable(first.dtype(), "unique", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* x = first.template data<T>();
     auto compare = [&](int64_t a, int64_t b) {

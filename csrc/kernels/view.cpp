@@ -339,7 +339,8 @@ Tensor view_as_real(const Tensor& self) {
 }
 
 Tensor view_as_complex(const Tensor& self) {
-  check(self.dtype() == DType::Float32 || self.dtype() == DType::Float64,
+  check(self.dtype() == DType::Float32 || self.dtype() == DType::Float64 ||
+            self.dtype() == DType::Float16,
         "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
         "scalar type: ",
         self.dtype());

@@ -248,6 +248,10 @@ def nonzero(input, *, out=None, as_tuple=False):
     if as_tuple:
         return ops.nonzero(input if input.dim() else input.reshape(1)).unbind(1)
     found = ops.nonzero(input)
+    if out is not None and out.dtype != found.dtype:
+        raise RuntimeError(
+            f"nonzero: Expected out tensor to have dtype {found.dtype}, but got {out.dtype} instead"
+        )
     return found if out is None else out.resize_(found.shape).copy_(found)
 
 

@@ -10,8 +10,20 @@ from ._torch_function import let_override
 
 __all__ = ["gradient", "histogram", "histogramdd", "unravel_index"]
 
-_Histogram = namedtuple("histogram", ["hist", "bin_edges"])  # type: ignore[name-match]
-_Histogramdd = namedtuple("histogramdd", ["hist", "bin_edges"])  # type: ignore[name-match]
+
+def _named(name):
+    """A type of results as operators return them."""
+
+    def show(self):
+        fields = ",\n".join(f"{key}={value!r}" for key, value in zip(self._fields, self))
+        return f"torch.return_types.{name}(\n{fields})"
+
+    result = namedtuple(name, ["hist", "bin_edges"], module="torch.return_types")
+    result.__repr__ = show  # type: ignore[method-assign]
+    return result
+
+
+_Histogram, _Histogramdd = _named("histogram"), _named("histogramdd")
 
 
 # ---- histograms ----------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _removed
+from . import _C, _removed
 from ._C import Tensor
 
 _NO_MTIA = (
@@ -19,6 +19,10 @@ def _method(function):
 @_method
 def cuda(self, device=None, non_blocking=False, memory_format=None):
     """Raises: this build has no CUDA devices."""
+    if isinstance(device, int):
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if device is not None and _C.device(device).type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 

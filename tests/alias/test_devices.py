@@ -61,3 +61,68 @@ def test_switches_of_backends():
     assert (cudnn.enabled, cudnn.deterministic) == (True, False)
     with pytest.raises(TypeError, match="nothing"):
         cudnn.set_flags(nothing=1)
+
+
+# ---- tensors of devices that are not built -------------------------------------------------------
+
+MAKERS = [
+    lambda d: flambeau.zeros(2, device=d),
+    lambda d: flambeau.full((2,), 1.0, device=d),
+    lambda d: flambeau.arange(3, device=d),
+    lambda d: flambeau.linspace(0, 1, 3, device=d),
+    lambda d: flambeau.ones_like(flambeau.ones(2), device=d),
+    lambda d: flambeau.rand(2, device=d),
+    lambda d: flambeau.randperm(3, device=d),
+    lambda d: flambeau.ones(1).new_zeros(2, device=d),
+    lambda d: flambeau.nn.Linear(2, 2, device=d),
+]
+MOVES = [
+    lambda d: flambeau.ones(2).to(d),
+    lambda d: flambeau.ones(2).to(device=f"{d}:0", dtype=flambeau.float64),
+    lambda d: flambeau.tensor([1.0], device=d),
+    lambda d: flambeau.as_tensor([1.0], device=d),
+    lambda d: flambeau.nn.Linear(2, 2).to(d),
+    lambda d: flambeau.ones(2, device="meta").to(d),
+]
+
+
+@pytest.mark.parametrize(
+    ("device", "error", "message"),
+    [
+        ("cuda", AssertionError, NO_CUDA),
+        ("xpu", AssertionError, NO_XPU),
+        ("mtia", AssertionError, "Torch not compiled with MTIA enabled"),
+        ("hpu", ModuleNotFoundError, "No module named 'torch.hpu'"),
+    ],
+)
+@pytest.mark.parametrize("call", MAKERS + MOVES)
+def test_devices_with_a_module(device, error, message, call):
+    with pytest.raises(error, match=message):
+        call(device)
+
+
+@pytest.mark.parametrize("device", ["mps", "xla", "vulkan", "hip"])
+def test_devices_without_a_module(device):
+    for call in MAKERS[:8]:
+        with pytest.raises(NotImplementedError, match=device):
+            call(device)
+    for call in MOVES[:5]:
+        with pytest.raises(RuntimeError, match=f"not linked with support for {device} devices"):
+            call(device)
+
+
+def test_numbers_of_devices():
+    for call in (
+        lambda: flambeau.device(0),
+        lambda: flambeau.zeros(2, device=0),
+        lambda: flambeau.ones(2).to(0),
+        lambda: flambeau.ones(2).cuda(0),
+    ):
+        with pytest.raises(RuntimeError, match=NONE):
+            call()
+    with pytest.raises(RuntimeError, match="must be cuda device"):
+        flambeau.ones(2).cuda("cpu")
+    layer = flambeau.nn.Linear(2, 2)
+    for move, text in ((layer.cuda, NO_CUDA), (layer.xpu, NO_XPU), (layer.mtia, "MTIA")):
+        with pytest.raises(AssertionError, match=text):
+            move()

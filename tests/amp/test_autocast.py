@@ -353,3 +353,18 @@ def test_old_names():
         assert callable(flambeau.cuda.amp.custom_fwd(lambda ctx: None))
     with pytest.warns(FutureWarning, match="custom_bwd"):
         assert callable(flambeau.cuda.amp.custom_bwd(lambda ctx: None))
+
+
+def test_leaving_more_than_once():
+    region = flambeau.autocast("cpu")
+    with pytest.raises(AttributeError):
+        region.__exit__(None, None, None)
+    for _ in range(2):
+        with region:
+            assert flambeau.is_autocast_enabled("cpu")
+        region.__exit__(None, None, None)
+        assert not flambeau.is_autocast_enabled("cpu")
+    x = flambeau.ones(2, 2)
+    with region:
+        assert (x @ x).dtype is flambeau.bfloat16
+    assert (x @ x).dtype is flambeau.float32

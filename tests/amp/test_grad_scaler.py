@@ -359,3 +359,25 @@ def test_update_scale_errors():
     ):
         with pytest.raises(RuntimeError, match=text):
             op(*args, 2.0, 0.5, 1)
+
+
+# ---- sparse gradients ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [flambeau.optim.SGD, flambeau.optim.SparseAdam])
+@pytest.mark.parametrize("bad", [False, True])
+def test_sparse_gradients(make, bad):
+    layer = flambeau.nn.Embedding(4, 2, sparse=True)
+    optimizer, scaler = make(list(layer.parameters()), lr=0.5), GradScaler("cpu", init_scale=8.0)
+    before = layer.weight.detach().clone()
+    loss = layer(flambeau.tensor([1, 1, 2])).sum() * (INF if bad else 1)
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    assert layer.weight.grad.is_sparse
+    if not bad:
+        assert layer.weight.grad.to_dense().tolist() == [[0.0] * 2, [2.0] * 2, [1.0] * 2, [0.0] * 2]
+    scaler.step(optimizer)
+    scaler.update()
+    changed = (layer.weight != before).any(1).tolist()
+    assert changed == [False] * 4 if bad else changed == [False, True, True, False]
+    assert scaler.get_scale() == (4.0 if bad else 8.0)

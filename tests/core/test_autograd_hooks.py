@@ -274,3 +274,84 @@ def test_hook_on_a_tensor_that_changes_in_place_later():
     y.mul_(3)
     y.sum().backward()
     assert seen == [[3.0] * 3] and x.grad.tolist() == [6.0] * 3
+
+
+# ---- what hooks return ---------------------------------------------------------------------------
+
+
+def wrong(g):
+    return 3
+
+
+def longer(g):
+    return flambeau.ones(4)
+
+
+def wider(g):
+    return g.double()
+
+
+@pytest.mark.parametrize(
+    ("hook", "error", "message"),
+    [
+        (wrong, TypeError, "expected Variable, but hook returned 'int'"),
+        (longer, RuntimeError, "hook 'longer' has changed the size of value"),
+        (wider, RuntimeError, "hook 'wider' has changed the type of value"),
+    ],
+)
+def test_hooks_of_tensors_return_gradients(hook, error, message):
+    x = leaf()
+    for t in (x, x * 2):
+        handle = t.register_hook(hook)
+        with pytest.raises(error, match=message):
+            (t * 3).sum().backward()
+        handle.remove()
+    x.register_post_accumulate_grad_hook(hook)
+    with pytest.raises(error, match=message):
+        x.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "message"),
+    [
+        (lambda g: 3, TypeError, "expected tuple, but hook returned 'int'"),
+        (lambda g: g[0], TypeError, "expected tuple, but hook returned 'Tensor'"),
+        (lambda g: list(g), TypeError, "expected tuple, but hook returned 'list'"),
+        (lambda g: (), RuntimeError, r"incorrect number of values \(got 0, but expected"),
+        (lambda g: (*g, g[0]), RuntimeError, "incorrect number of values"),
+        (lambda g: (3, *g[1:]), TypeError, "expected Variable, but hook returned 'int'"),
+        (lambda g: (longer(g), *g[1:]), RuntimeError, "has changed the size of value"),
+        (lambda g: (wider(g[0]), *g[1:]), RuntimeError, "has changed the type of value"),
+    ],
+)
+def test_hooks_of_nodes_return_tuples(result, error, message):
+    x = leaf()
+    y = x * x
+    y.grad_fn.register_hook(lambda inputs, outputs: result(inputs))
+    with pytest.raises(error, match=message):
+        y.sum().backward()
+    y = x * x
+    y.grad_fn.register_prehook(result)
+    with pytest.raises(error, match=message):
+        y.sum().backward()
+
+
+def test_hooks_may_drop_gradients_but_not_make_them():
+    x = leaf()
+    y = x * x
+    y.grad_fn.register_hook(lambda inputs, outputs: (None, inputs[1]))
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 2.0, 3.0]
+    y = x * x
+    y.grad_fn.register_hook(lambda inputs, outputs: (None, None))
+    y.grad_fn.register_hook(lambda inputs, outputs: (flambeau.ones(3), None))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient"):
+        y.sum().backward()
+
+
+def test_hooks_of_nodes_see_gradients_of_the_inputs_shapes():
+    x, w = leaf(), leaf((2.0,))
+    y, shapes = x * w, []
+    y.grad_fn.register_hook(lambda inputs, outputs: shapes.extend(g.shape for g in inputs))
+    y.sum().backward()
+    assert shapes == [(3,), (1,)] and w.grad.tolist() == [6.0]

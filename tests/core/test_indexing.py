@@ -293,3 +293,109 @@ def test_bytes_seen_as_booleans():
     assert x.nonzero().tolist() == [[1], [2], [3]] and x.sum() == 3
     assert flambeau.ones(4).masked_scatter(x, flambeau.zeros(4)).tolist() == [1, 0, 0, 0]
     assert flambeau.ones(4)[x].shape == (3,)
+
+
+# ---- strides of results --------------------------------------------------------------------------
+
+# What PyTorch 2.13 gives: dimensions lie in the order of those of the tensor, then of the indices.
+STRIDES = {
+    "t[:, [0,1]]": (1, 5, 10),
+    "t[i]": (12, 1, 4),
+    "t[:, :, i]": (2, 10, 1),
+    "t[i, i]": (3, 1),
+    "t[:, i, i]": (2, 1),
+    "t[i, :, i]": (4, 1),
+    "t[j]": (24, 12, 1, 4),
+    "t[:, j]": (1, 10, 5, 20),
+    "t[:, :, j]": (4, 20, 2, 1),
+    "r.permute(1,2,0)[i]": (15, 1, 5),
+    "r.permute(1,2,0)[:, i]": (1, 4, 8),
+    "r.permute(1,2,0)[:, :, i]": (10, 2, 1),
+    "r.permute(1,0,2)[:, i]": (10, 5, 1),
+    "r.permute(1,0,2)[i]": (15, 5, 1),
+    "r.permute(1,0,2)[..., i]": (2, 8, 1),
+    "r.permute(0,2,1)[..., i]": (10, 2, 1),
+    "r.permute(0,2,1)[:, i]": (8, 4, 1),
+    "r.permute(0,2,1)[i]": (20, 1, 5),
+    "r.permute(0,2,1)[i, :, i]": (5, 1),
+    "zeros(2,3,4,5).to(memory_format=channels_last)[i]": (60, 1, 15, 3),
+    "zeros(2,3,4,5).to(memory_format=channels_last)[:, i]": (40, 20, 5, 1),
+    "zeros(2,3,4,5).to(memory_format=channels_last)[:, :, i]": (30, 1, 3, 6),
+    "zeros(2,3,4,5).to(memory_format=channels_last)[:, :, i, i]": (6, 2, 1),
+    "zeros(2,3,4,5).to(memory_format=channels_last)[i, :, i]": (15, 1, 3),
+    "zeros(4,1).expand(4,3)[i]": (3, 1),
+    "zeros(1,4).expand(3,4)[i]": (4, 1),
+    "zeros(1,4).expand(3,4)[:, i]": (2, 1),
+    "zeros(1,4).expand(3,4).t()[:, i]": (2, 1),
+    "t[None, i]": (24, 12, 1, 4),
+    "t[:, None, i]": (1, 30, 5, 10),
+    "t[:, i.view(2,1), i]": (4, 2, 1),
+    "t[t == 0]": (1,),
+    "t[:, tensor([True,False,True,True])]": (1, 5, 15),
+    "zeros(5,4).t()[j.t()]": (5, 10, 1),
+    "zeros(5,4)[j.t()]": (4, 8, 1),
+    "zeros(5,4)[zeros(2,3,dtype=long).t()]": (4, 12, 1),
+    "zeros(5,4)[:, zeros(2,3,dtype=long).t()]": (6, 1, 3),
+    "zeros(5)[zeros(2,3,dtype=long).t()]": (1, 3),
+    "zeros(5,4).t()[:, zeros(2,3,dtype=long).t()]": (6, 1, 3),
+    "t[zeros(2,3,dtype=long).t()]": (12, 36, 1, 4),
+    "t[zeros(2,3,dtype=long).t(), :, zeros(2,3,dtype=long)[:1,:].t()]": (4, 12, 1),
+    "zeros(6,5,4)[::2].transpose(0,1)[i]": (12, 4, 1),
+    "zeros(6,5,4)[:, ::2, ::2].transpose(0,1)[i]": (12, 2, 1),
+    "zeros(1,5,4).transpose(0,1)[i]": (4, 4, 1),
+    "zeros(1,5,4).transpose(0,2)[i]": (5, 1, 5),
+    "zeros(1,5,4).transpose(0,2)[:, i]": (1, 4, 8),
+    "zeros(3,0,4).transpose(0,2)[i]": (0, 1, 0),
+    "zeros(3,4,5).transpose(0,2)[zeros(0,dtype=long)]": (12, 1, 4),
+    "zeros(3,4,5).transpose(0,2)[:, zeros(0,dtype=long)]": (1, 5, 0),
+    "t[[0]]": (12, 1, 4),
+    "t[tensor(1)]": (5, 20),
+    "t[:, tensor(1)]": (1, 20),
+    "t[tensor([1])]": (12, 1, 4),
+    "t[:, :, tensor([1])]": (1, 5, 1),
+    "t[..., i, 0]": (2, 1),
+    "t[i, 0]": (3, 1),
+    "t[0, i]": (3, 1),
+    "t[1:, i]": (1, 4, 8),
+    "t[zeros(2,4,dtype=long), zeros(2,1,dtype=long), zeros(1,4,dtype=long)]": (4, 1),
+}
+
+
+@pytest.mark.parametrize("expression", STRIDES)
+def test_strides(expression):
+    r = flambeau.zeros(3, 4, 5)
+    scope = {
+        "zeros": flambeau.zeros,
+        "tensor": flambeau.tensor,
+        "long": flambeau.long,
+        "channels_last": flambeau.channels_last,
+        "r": r,
+        "t": r.transpose(0, 2),
+        "i": flambeau.tensor([0, 1]),
+        "j": flambeau.tensor([[0, 1], [1, 0]]),
+    }
+    found = eval(expression, scope)
+    assert found.stride() == STRIDES[expression]
+    on_meta = {k: v.to("meta") if k in ("r", "t") else v for k, v in scope.items()}
+    if expression.startswith(("r", "t[")) and "True" not in expression and "==" not in expression:
+        assert eval(expression, on_meta).stride() == STRIDES[expression]
+
+
+def test_values_of_permuted_results():
+    a = numpy.arange(120.0).reshape(2, 3, 4, 5)
+    t = flambeau.tensor(a.tolist())
+    at, rows = [1, 0, 1], [[0, 1], [1, 0], [1, 1]]
+    for order in ((3, 0, 2, 1), (1, 3, 0, 2), (2, 1, 3, 0)):
+        x, y = a.transpose(order), t.permute(order)
+        for index in (
+            (at,),
+            (slice(None), at),
+            (slice(None), slice(None), at),
+            (Ellipsis, at),
+            (rows,),
+            (slice(None), rows),
+            (at, slice(None), at),
+            (slice(None), at, at),
+            (None, slice(None), rows),
+        ):
+            assert numpy.array_equal(y[index].numpy(), x[index]), (order, index)

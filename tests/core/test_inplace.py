@@ -271,3 +271,22 @@ def test_norm_outputs_may_change_in_place():
         (changed,) = flambeau.autograd.grad((norm(x).relu_() ** 2).sum(), x)
         (plain,) = flambeau.autograd.grad((norm(x).relu() ** 2).sum(), x)
         assert changed.tolist() == plain.tolist()
+
+
+# ---- elements that share memory ------------------------------------------------------------------
+
+
+def test_numbers_fill_expanded_tensors():
+    x = flambeau.zeros(3)
+    assert x.expand(2, 3).fill_(2).tolist() == [[2.0] * 3] * 2 and x.tolist() == [2.0] * 3
+    assert x[:1].expand(5).zero_().tolist() == [0.0] * 5 and x.tolist() == [0.0, 2.0, 2.0]
+    for change in (
+        lambda: x.expand(2, 3).fill_(flambeau.tensor(2)),
+        lambda: x.expand(2, 3).__setitem__(slice(None), 1),
+        lambda: x.expand(2, 3).add_(1),
+        lambda: x.expand(2, 3).copy_(flambeau.ones(2, 3)),
+        lambda: (leaf() * 2).expand(2, 3).fill_(2),
+        lambda: (leaf() * 2).expand(2, 3).zero_(),
+    ):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            change()

@@ -119,6 +119,89 @@ def test_hooks_keep_the_kind_of_a_gradient():
     for hook in (lambda g: g.double(), lambda g: g[:1]):
         for t in (x, x * 2):
             handle = t.register_hook(hook)
-            with pytest.raises(RuntimeError, match="a hook has changed"):
+            with pytest.raises(RuntimeError, match="hook '<lambda>' has changed"):
                 t.sum().backward()
             handle.remove()
+
+
+# ---- dtypes of out= ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: flambeau.sort(x, out=(x.clone(), out)),
+        lambda x, out: flambeau.topk(x, 2, out=(x.clone(), out)),
+        lambda x, out: flambeau.max(x, 0, out=(x.sum(), out)),
+        lambda x, out: flambeau.min(x, 0, out=(x.sum(), out)),
+        lambda x, out: flambeau.kthvalue(x, 1, out=(x.sum(), out)),
+        lambda x, out: flambeau.median(x, 0, out=(x.sum(), out)),
+        lambda x, out: flambeau.mode(x, 0, out=(x.sum(), out)),
+        lambda x, out: flambeau.cummax(x, 0, out=(x.clone(), out)),
+        lambda x, out: flambeau.argmax(x, out=out),
+        lambda x, out: flambeau.argsort(x, stable=True, out=out),
+        lambda x, out: flambeau.nonzero(x, out=out),
+        lambda x, out: flambeau.searchsorted(x, x, out=out),
+        lambda x, out: flambeau.bucketize(x, x, out=out),
+        lambda x, out: flambeau.multinomial(x, 2, out=out),
+    ],
+)
+def test_indices_are_int64(call):
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype"):
+        call(flambeau.tensor([1.0, 2.0, 3.0]), flambeau.empty(0, dtype=flambeau.int32))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, out: flambeau.mm(m, m, out=out),
+        lambda m, out: flambeau.gather(m, 0, flambeau.tensor([[0]]), out=out),
+        lambda m, out: flambeau.index_select(m, 0, flambeau.tensor([0]), out=out),
+        lambda m, out: flambeau.amax(m, 0, out=out),
+        lambda m, out: flambeau.softmax(m, 0, out=out),
+        lambda m, out: flambeau.linalg.inv(m, out=out),
+        lambda m, out: flambeau.tril(m, out=out),
+        lambda m, out: flambeau.where(m > 0, m, m, out=out),
+    ],
+)
+def test_out_of_a_wider_dtype(call):
+    m = flambeau.eye(2)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype"):
+        call(m, flambeau.empty(0, dtype=flambeau.float64))
+    assert flambeau.equal(call(m, flambeau.empty(0)), call(m, None))
+
+
+def test_out_that_is_cast_to():
+    m, wide = flambeau.eye(2), flambeau.empty(0, dtype=flambeau.float64)
+    assert flambeau.sum(m, 0, out=wide).tolist() == [1.0, 1.0]
+    assert flambeau.cat([m, m], out=flambeau.empty(0, dtype=flambeau.float64)).shape == (4, 2)
+    truth = flambeau.empty((), dtype=flambeau.uint8)
+    assert flambeau.any(m, out=truth).item() == 1 and truth.dtype is flambeau.uint8
+
+
+# ---- truth has no differences --------------------------------------------------------------------
+
+
+def test_subtraction_of_bools():
+    truth, one = flambeau.tensor([True]), flambeau.tensor([1])
+    for call in (
+        lambda: truth - truth,
+        lambda: truth - True,
+        lambda: True - truth,
+        lambda: truth.clone().sub_(True),
+        lambda: flambeau._foreach_sub([truth], [truth]),
+    ):
+        with pytest.raises(RuntimeError, match="with two bool tensors is not supported"):
+            call()
+    for call in (
+        lambda: truth - 1,
+        lambda: 1.5 - truth,
+        lambda: truth - one,
+        lambda: one - truth,
+        lambda: one - True,
+        lambda: flambeau.rsub(truth, 1),
+    ):
+        with pytest.raises(RuntimeError, match="with a bool tensor is not supported"):
+            call()
+    with pytest.raises(RuntimeError, match="Negation, the `-` operator, on a bool tensor"):
+        -truth

@@ -129,3 +129,11 @@ def test_finfo_and_iinfo_text_and_errors():
         flambeau.finfo(flambeau.int32)
     with pytest.raises(TypeError, match="requires an integer input type"):
         flambeau.iinfo(flambeau.float32)
+
+
+def test_named_results():
+    x = flambeau.tensor([2.0, 1.0])
+    assert repr(x.max(0)) == ("torch.return_types.max(\nvalues=tensor(2.),\nindices=tensor(0))")
+    assert str(flambeau.histogram(x, 1)) == (
+        "torch.return_types.histogram(\nhist=tensor([2.]),\nbin_edges=tensor([1., 2.]))"
+    )

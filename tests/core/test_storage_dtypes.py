@@ -165,3 +165,114 @@ def test_not_a_default_dtype():
         t.uint16.to_complex()
     with pytest.raises(TypeError, match="unsupported ScalarType Float8_e5m2"):
         t.zeros(1, dtype=t.float8_e5m2).numpy()
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_order_of_unsigned_integers(name):
+    dtype = getattr(t, name)
+    top = t.iinfo(dtype).max
+    x = t.tensor([3, top, 0, 3], dtype=dtype)
+    values, at = x.sort()
+    assert (
+        values.dtype is dtype and values.tolist() == [0, 3, 3, top] and at.tolist() == [2, 0, 3, 1]
+    )
+    assert x.sort(descending=True).values.tolist() == [top, 3, 3, 0]
+    assert x.argsort(descending=True, stable=True).tolist() == [1, 0, 3, 2]
+    assert t.msort(x.view(2, 2)).tolist() == [[0, 3], [3, top]]
+    unique, inverse, counts = x.unique(return_inverse=True, return_counts=True)
+    assert unique.tolist() == [0, 3, top] and inverse.tolist() == [1, 2, 0, 1]
+    assert counts.tolist() == [1, 2, 1] and unique.dtype is dtype
+    assert x.unique_consecutive().tolist() == [3, top, 0, 3]
+    assert x.view(2, 2).unique(dim=0).tolist() == [[0, 3], [3, top]]
+    for call in (lambda: x.topk(2), lambda: x.kthvalue(1), lambda: x.max(0), lambda: x.median()):
+        with pytest.raises(NotImplementedError):
+            call()
+
+
+def test_statistics_of_complex_halves():
+    z = t.tensor([1 + 2j, 3 - 1j, 2], dtype=t.complex32)
+    half = lambda x: float(t.tensor(x, dtype=t.float16))  # noqa: E731
+    assert z.std().dtype is t.float16 and z.std().item() == half(1.8262)
+    assert z.var().item() == half(3.334)
+    spread, mean = t.var_mean(z.view(1, 3), 1)
+    assert mean.dtype is t.complex32 and spread.item() == half(3.334)
+    for order, want in ((2, 4.3594), (1, 7.3984), (0, 3.0), (3, 3.7031), (math.inf, 3.1621)):
+        norm = t.linalg.vector_norm(z, order)
+        assert norm.dtype is t.float16 and norm.item() == half(want), order
+    assert z.norm().item() == half(4.3594)
+    line = z.view(1, 1, 3)
+    assert t.nn.functional.conv1d(line, line).dtype is t.complex32
+    assert t.nn.functional.conv1d(line, line, padding=1).tolist() == [[[11 + 3j, 9 - 2j, 11 + 3j]]]
+    for call in (lambda: z.sum(), lambda: z.prod(), lambda: z.cumsum(0)):
+        with pytest.raises(NotImplementedError, match="ComplexHalf"):
+            call()
+    with pytest.raises(RuntimeError, match="ComplexHalf"):
+        t.fft.fft(z)
+
+
+def test_complex_halves_of_halves():
+    h = t.tensor([1.0, 2.0], dtype=t.float16)
+    assert t.complex(h, h).dtype is t.view_as_complex(h).dtype is (h * 1j).dtype is t.complex32
+    assert t.view_as_complex(h).item() == 1 + 2j and t.float16.to_complex() is t.complex32
+    assert t.ones(2).chalf().dtype is t.ones(2, dtype=t.complex128).chalf().dtype is t.complex32
+    images = t.ones(2, 2, 2, 2).chalf(memory_format=t.channels_last)
+    assert images.stride() == (8, 1, 4, 2)
+
+
+# ---- hashes --------------------------------------------------------------------------------------
+
+
+def test_hash_tensor():  # numbers of PyTorch 2.13
+    x = t.arange(4.0)
+    whole = 4609434218613702656
+    assert t.hash_tensor(x).item() == x.double().hash_tensor().item() == whole
+    assert (
+        x.half().hash_tensor().item() == x.bfloat16().view(2, 2).hash_tensor((0, 1)).item() == whole
+    )
+    m = x.view(2, 2)
+    assert t.hash_tensor(m, 0).tolist() == [4611686018427387904, 9221120237041090560]
+    assert t.hash_tensor(m, 1, keepdim=True).tolist() == [[4607182418800017408], [2251799813685248]]
+    assert t.hash_tensor(t.tensor(-0.0)).item() == 1 << 63
+    assert t.hash_tensor(t.tensor(math.nan)).item() == 9221120237041090560
+    assert t.hash_tensor(t.tensor([-2, -1, 0, 1], dtype=t.int8)).item() == 0
+    assert t.hash_tensor(t.tensor([5, 3])).item() == 6
+    assert t.hash_tensor(m.to("meta"), 0).shape == (2,) and t.hash_tensor(x).dtype is t.uint64
+    assert t.hash_tensor(t.empty(2, 0), 0).shape == (0,)
+    for call, error in (
+        (lambda: t.hash_tensor(x, mode=1), RuntimeError),
+        (lambda: t.hash_tensor(x, 3), IndexError),
+        (lambda: t.hash_tensor(t.empty(0)), RuntimeError),
+        (lambda: t.hash_tensor(t.empty(0, 3), 0), IndexError),
+        (lambda: t.hash_tensor(m, (0, 0)), RuntimeError),
+        (lambda: t.hash_tensor(x.cfloat()), NotImplementedError),
+        (lambda: t.hash_tensor(x, out=t.empty(())), RuntimeError),
+    ):
+        with pytest.raises(error):
+            call()
+
+
+# ---- products of eight-bit floats ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+def test_scaled_mm(name):
+    dtype = getattr(t, name)
+    a = (t.arange(32.0) % 7).view(2, 16).to(dtype)
+    b = (t.arange(48.0) % 5 - 2).view(3, 16).to(dtype).t()
+    exact = a.float() @ b.float()
+    one, half = t.tensor(1.0), t.tensor(0.5)
+    assert t._scaled_mm(a, b, one, one).dtype is dtype
+    assert t.equal(t._scaled_mm(a, b, half, half, out_dtype=t.float32), exact / 4)
+    rows, columns = t.tensor([[1.0], [2.0]]), t.tensor([[1.0, 0.5, 4.0]])
+    bias = t.tensor([1.0, 0.0, -1.0], dtype=t.bfloat16)
+    found = t._scaled_mm(a, b, rows, columns, bias=bias, out_dtype=t.bfloat16)
+    assert t.equal(found, (exact * rows * columns + bias.float()).bfloat16())
+    for call, error in (
+        (lambda: t._scaled_mm(a, a, one, one), RuntimeError),
+        (lambda: t._scaled_mm(a.float(), b, one, one), ValueError),
+        (lambda: t._scaled_mm(a, b, one.double(), one), ValueError),
+        (lambda: t._scaled_mm(a, b, rows, one), ValueError),
+        (lambda: t._scaled_mm(a, b, one, one, bias=bias[:2]), RuntimeError),
+    ):
+        with pytest.raises(error):
+            call()

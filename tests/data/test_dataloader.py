@@ -201,3 +201,13 @@ def test_collate_errors():
         default_collate([[1, 2], [3]])
     with pytest.raises(RuntimeError, match="equal size"):
         default_collate([flambeau.ones(2), flambeau.ones(3)])
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_sparse_samples(workers):
+    for sample in (flambeau.eye(2).to_sparse(), flambeau.eye(2).to_sparse_csr()):
+        loader = DataLoader([sample] * 4, batch_size=2, num_workers=workers)
+        with pytest.raises(RuntimeError, match="Batches of sparse tensors are not supported"):
+            list(loader)
+        loader = DataLoader([sample] * 2, batch_size=2, collate_fn=list)
+        assert [t.layout for t in next(iter(loader))] == [sample.layout] * 2

@@ -186,3 +186,103 @@ def test_tensors_that_outlive_their_level():
         assert (x + 1).tolist() == [3, 5, 7]
         with forward_ad.dual_level():
             assert forward_ad.unpack_dual(x).tangent is None
+
+
+# ---- duals ---------------------------------------------------------------------------------------
+
+
+def test_duals_of_duals_are_refused():
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(A, A * 2)
+        with pytest.raises(RuntimeError, match="already has a forward gradient"):
+            forward_ad.make_dual(dual, A)
+        with pytest.raises(RuntimeError, match="itself has a forward gradient"):
+            forward_ad.make_dual(A, dual)
+        again = forward_ad.make_dual(dual.detach(), A)  # detached: no tangent any more
+        assert forward_ad.unpack_dual(again).tangent.tolist() == A.tolist()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda d: flambeau.add(d, 1, out=flambeau.empty(3)),
+        lambda d: flambeau.add(A, 1, out=d),
+        lambda d: flambeau.sum(d, 0, out=flambeau.empty(())),
+        lambda d: flambeau.sort(d, out=(flambeau.empty(3), flambeau.empty(3).long())),
+        lambda d: flambeau.gt(d, 1, out=flambeau.empty(3, dtype=flambeau.bool)),
+        lambda d: flambeau.floor(d, out=flambeau.empty(3)),
+    ],
+)
+def test_out_of_duals_is_refused(call):
+    message = "does not support it because it is an out= function"
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match=message):
+        call(forward_ad.make_dual(A.clone(), A))
+    with pytest.raises(NotImplementedError, match=message):
+        jvp(call, (A.clone(),), (A,))
+
+
+def test_tangents_of_integers_and_of_flat_functions():
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(A, A * 2)
+        for call in (
+            lambda d: d.int(),
+            lambda d: d.bool(),
+            lambda d: d > 1,
+            lambda d: d.argmax(),
+            lambda d: d.isnan(),
+            lambda d: d.sort().indices,
+            lambda d: d.detach(),
+            lambda d: flambeau.zeros_like(d),
+        ):
+            assert forward_ad.unpack_dual(call(dual)).tangent is None
+        for call in (flambeau.floor, flambeau.round, flambeau.sign, flambeau.trunc):
+            assert forward_ad.unpack_dual(call(dual)).tangent.tolist() == [0.0] * 3
+            assert forward_ad.unpack_dual(call(A)).tangent is None
+
+
+def test_batch_norm_in_training_mode_on_duals():
+    norm = flambeau.nn.BatchNorm1d(3)
+    x, t = flambeau.arange(12.0).view(4, 3), flambeau.ones(4, 3).cumsum(0) ** 2
+    with forward_ad.dual_level():
+        out = forward_ad.unpack_dual(norm(forward_ad.make_dual(x, t)))
+    assert flambeau.allclose(norm.running_mean, flambeau.tensor([0.45, 0.55, 0.65]))
+    assert flambeau.allclose(norm.running_var, flambeau.full((3,), 2.4))
+    assert norm.num_batches_tracked.item() == 1
+    without = flambeau.nn.BatchNorm1d(3, track_running_stats=False)
+    _, want = jvp(without, (x,), (t,))
+    assert flambeau.equal(out.tangent, want) and abs(out.tangent[0, 0].item() - 0.2981) < 1e-4
+    with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
+        jvp(norm, (x,), (t,))
+
+
+def test_checkpoint_in_transforms():
+    from flambeau.utils.checkpoint import checkpoint
+
+    def run(x):
+        return checkpoint(flambeau.sin, x, use_reentrant=False)
+
+    assert flambeau.equal(vmap(run)(A), A.sin())
+    value, tangent = jvp(run, (A,), (A,))
+    assert flambeau.equal(value, A.sin()) and flambeau.allclose(tangent, A * A.cos())
+    with forward_ad.dual_level():
+        out = forward_ad.unpack_dual(run(forward_ad.make_dual(A, A)))
+        assert flambeau.allclose(out.tangent, A * A.cos())
+    with pytest.raises(RuntimeError, match="support saved tensor hooks"):
+        grad(lambda x: run(x).sum())(A)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda aux: grad(lambda x: (x.sum(), aux), has_aux=True)(A),
+        lambda aux: vjp(lambda x: (x, aux), A, has_aux=True),
+        lambda aux: jvp(lambda x: (x, aux), (A,), (A,), has_aux=True),
+        lambda aux: jacrev(lambda x: (x, aux), has_aux=True)(A),
+        lambda aux: jacfwd(lambda x: (x, aux), has_aux=True)(A),
+    ],
+)
+def test_auxiliary_data_are_tensors(call):
+    for aux, kind in ((3, "int"), ("text", "str"), (None, "NoneType"), ({"a": (A, 2.0)}, "float")):
+        with pytest.raises(RuntimeError, match=f"unsupported type <class '{kind}'>"):
+            call(aux)
+    assert call({"a": (A, A)})[-1]["a"][1].tolist() == A.tolist()

@@ -285,3 +285,60 @@ def test_no_cuda():
     assert isinstance(nn.ReLU().cuda(), nn.ReLU)  # nothing to move
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         nn.Linear(2, 2).cuda()
+
+
+@pytest.mark.parametrize(
+    ("input", "bias"),
+    [
+        ((2, 3), (2, 4)), ((2, 3), (2, 1)), ((2, 3), (1, 4)), ((5, 2, 3), (2, 4)),
+        ((5, 2, 3), (5, 1, 4)), ((5, 2, 3), (5, 2, 4)), ((3,), (1,)), ((0, 3), (0, 4)),
+    ],
+)  # fmt: skip
+def test_shapes_of_bias(input, bias):
+    x = flambeau.arange(float(max(1, flambeau.Size(input).numel())))[: flambeau.Size(input).numel()]
+    x, w = x.view(input), flambeau.arange(12.0).view(4, 3)
+    b = flambeau.ones(bias, requires_grad=True)
+    out = flambeau.nn.functional.linear(x, w, b)
+    assert flambeau.equal(out, flambeau.nn.functional.linear(x, w) + b)
+    out.sum().backward()
+    assert b.grad.shape == bias and b.grad.sum().item() == out.numel()
+
+
+def test_shapes_of_bias_that_do_not_fit():
+    w = flambeau.ones(4, 3)
+    for input, bias in (((2, 3), (3,)), ((2, 3), (1, 2, 4)), ((5, 2, 3), (3, 5, 2, 4))):
+        with pytest.raises(RuntimeError, match="cannot be broadcast to the output"):
+            flambeau.nn.functional.linear(flambeau.ones(input), w, flambeau.ones(bias))
+    with pytest.raises(RuntimeError, match="mat2 must be a matrix"):
+        flambeau.nn.functional.linear(flambeau.ones(2, 3), flambeau.ones(3), flambeau.ones(2))
+
+
+def test_targets_in_range():
+    F = flambeau.nn.functional
+    p = flambeau.tensor([0.5])
+    for target in (2.0, -0.1, float("nan")):
+        with pytest.raises(RuntimeError, match="all elements of target should be between 0 and 1"):
+            F.binary_cross_entropy(p, flambeau.tensor([target]))
+    for target in ([0, 3, -1], [0, -2, -1]):
+        with pytest.raises(RuntimeError, match="out of range"):
+            F.multilabel_margin_loss(flambeau.zeros(1, 3), flambeau.tensor([target]))
+
+
+def test_results_of_backward_hooks():
+    layer, x = flambeau.nn.Linear(2, 2, bias=False), flambeau.ones(1, 2, requires_grad=True)
+    plain = layer.weight.sum(0, keepdim=True)
+    for make in (tuple, list):
+        handle = layer.register_full_backward_hook(lambda m, gi, go, make=make: make([gi[0] * 2]))
+        x.grad = None
+        layer(x).sum().backward()
+        handle.remove()
+        assert flambeau.equal(x.grad, plain * 2)
+    for result, error, message in (
+        (3, TypeError, "expected Variable, but hook returned 'int'"),
+        ((flambeau.ones(3),), RuntimeError, "has changed the size of value"),
+        ((plain, plain), RuntimeError, "invalid number of grad_input, got 2, but expected 1"),
+    ):
+        handle = layer.register_full_backward_hook(lambda m, gi, go, result=result: result)
+        with pytest.raises(error, match=message):
+            layer(x).sum().backward()
+        handle.remove()

@@ -214,3 +214,26 @@ def test_function_transforms():
     want = v.clone().requires_grad_()
     loss(want).backward()
     assert flambeau.allclose(flambeau.func.grad(loss)(v), want.grad)
+
+
+# ---- products with a reduction -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("short", "long"), [("max", "amax"), ("min", "amin")])
+def test_names_of_reductions(short, long):
+    s = coo(values(), True).to_sparse_csr()
+    assert flambeau.equal(flambeau.sparse.mm(s, DENSE, short), flambeau.sparse.mm(s, DENSE, long))
+
+
+def test_reductions_that_are_refused():
+    s = coo(values(), True)
+    rows = s.to_sparse_csr()
+    for call, error in (
+        (lambda: flambeau.sparse.mm(s, DENSE, "max"), NotImplementedError),
+        (lambda: flambeau.sparse.mm(rows, DENSE, "prod"), RuntimeError),
+        (lambda: flambeau.sparse.mm(rows, DENSE.float(), "max"), RuntimeError),
+        (lambda: flambeau.sparse.mm(rows, rows.t(), "max"), RuntimeError),
+        (lambda: flambeau.sparse.mm(s.to_sparse_csc(), DENSE, "max"), RuntimeError),
+    ):
+        with pytest.raises(error):
+            call()

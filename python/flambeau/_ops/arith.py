@@ -56,6 +56,7 @@ op(
 op(
     "sub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
     kernel=pointwise("x - scaled(y, alpha)"),
+    dtype="signed",
     on="ifc",
     grad={"self": "grad", "other": "-grad * conj(alpha)"},
     samples=binary(),
@@ -69,6 +70,7 @@ op(
     "rsub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
     kernel=pointwise("y - scaled(x, alpha)"),
     node="RsubBackward0 if is_tensor(other) else RsubBackward1",
+    dtype="signed",
     on="ifc",
     grad={"self": "-grad * conj(alpha)", "other": "grad"},
     samples=binary(),
@@ -189,6 +191,7 @@ op(
 op(
     "neg(Tensor self) -> Tensor",
     kernel=pointwise("-x"),
+    dtype="signed",
     on="ifc",
     grad={"self": "-grad"},
     samples=unary(),

@@ -131,6 +131,7 @@ op(
     forms="function out",
     samples=[],
     doc="Elements of ``input`` where ``condition``, of ``other`` elsewhere.",
+    tags="out:exact",
 )
 op(
     "where.condition(Tensor condition) -> Tensor[]",

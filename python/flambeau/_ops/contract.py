@@ -26,6 +26,7 @@ op(
     forms="out",
     alias="linalg.multi_dot",
     doc="Product of two or more matrices in the order that multiplies least; the first and the last may be vectors.",
+    tags="out:exact",
 )
 op(
     "kron(Tensor self, Tensor other) -> Tensor",
@@ -45,6 +46,7 @@ op(
     forms="out",
     alias="linalg.cross",
     doc="Cross product of vectors of three elements along ``dim``.",
+    tags="out:exact",
 )
 op(
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
@@ -53,6 +55,7 @@ op(
     samples=[(T(2, 3), T(2, 3)), (T(3, 2), T(3, 2), 0)],
     forms=FM,
     doc="Cross product along ``dim``, by default the first dimension of size 3.",
+    tags="out:exact",
 )
 op(
     "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
@@ -60,7 +63,7 @@ op(
     samples=[(T(2, 3), T(2, 3)), (T(3), T(2, 3))],
     forms="out",
     alias="linalg.vecdot",
-    tags="autocast:lower",
+    tags="autocast:lower out:exact",
     doc="Dot products of vectors along ``dim``, the first one conjugated.",
 )
 op(

@@ -336,7 +336,7 @@ op(
 for _name, _dtype in (
     ("float", "Float32"), ("double", "Float64"), ("half", "Float16"), ("bfloat16", "BFloat16"), ("bool", "Bool"),
     ("byte", "UInt8"), ("char", "Int8"), ("short", "Int16"), ("int", "Int32"), ("long", "Int64"),
-    ("cfloat", "Complex64"), ("cdouble", "Complex128"),
+    ("cfloat", "Complex64"), ("cdouble", "Complex128"), ("chalf", "Complex32"),
 ):  # fmt: skip
     op(
         f"to_{_name}(Tensor self, memory_format? memory_format=None) -> Tensor",
@@ -371,6 +371,7 @@ op(
     forms="function out",
     samples=[(T(3), T(3))],
     doc="Complex numbers from real and imaginary parts.",
+    tags="out:exact",
 )
 op(
     "polar(Tensor abs, Tensor angle) -> Tensor",
@@ -378,7 +379,7 @@ op(
     node="PolarBackward0",
     forms="function out",
     samples=[(T(3), T(3))],
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="Complex numbers from magnitude and angle.",
 )
 
@@ -478,6 +479,7 @@ op(
     samples=[(T(3, 3),), (T(2, 3, 4), 1)],
     forms=FM + " inplace out",
     doc="Elements above a diagonal set to zero.",
+    tags="out:exact",
 )
 op(
     "triu(Tensor self, int diagonal=0) -> Tensor",
@@ -486,6 +488,7 @@ op(
     samples=[(T(3, 3),), (T(2, 3, 4), -1)],
     forms=FM + " inplace out",
     doc="Elements below a diagonal set to zero.",
+    tags="out:exact",
 )
 op(
     "diag(Tensor self, int diagonal=0) -> Tensor",
@@ -494,6 +497,7 @@ op(
     samples=[(T(3),), (T(3, 4), 1)],
     forms=FM + " out",
     doc="A vector as a diagonal matrix, or the diagonal of a matrix.",
+    tags="out:exact",
 )
 op(
     "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",

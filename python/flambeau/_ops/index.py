@@ -52,7 +52,7 @@ op(
     """,
     grad={"self": "index_add(zeros(self.shape, self.dtype, None), dim, index, grad, 1)"},
     forms=FM + " out",
-    tags="apart",
+    tags="apart out:exact",
     doc="Entries ``index`` of a dimension.",
 )
 op(
@@ -67,7 +67,7 @@ op(
         "source": "index_select(grad, dim, index) * alpha if source.ndim > 0 else reshape(index_select(grad, dim, index), ()) * alpha",
     },
     forms=FMI + " out",
-    tags="changes",
+    tags="changes out:exact",
     doc="``alpha * source`` added to entries ``index`` of a dimension.",
 )
 op(
@@ -82,7 +82,7 @@ op(
         "source": "index_select(grad, dim, index) if source.ndim > 0 else reshape(index_select(grad, dim, index), ())",
     },
     forms=FMI + " out",
-    tags="changes autocast:promote",
+    tags="changes autocast:promote out:exact",
     doc="Entries ``index`` of a dimension replaced by those of ``source``.",
 )
 op(
@@ -115,7 +115,7 @@ op(
     grad={"self": "scatter_add(zeros(self.shape, self.dtype, None), dim, index, grad)"},
     samples=[],
     forms=FM + " out",
-    tags="apart",
+    tags="apart out:exact",
     doc="``out[i][j] = input[index[i][j]][j]`` (for ``dim`` 0).",
 )
 op(
@@ -130,7 +130,7 @@ op(
         "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)",
     },
     forms=FMI + " out",
-    tags="changes",
+    tags="changes out:exact",
     doc="``out[index[i][j]][j] = src[i][j]`` (for ``dim`` 0).",
 )
 op(
@@ -139,19 +139,19 @@ op(
     node="ScatterBackward1",
     grad={"self": "scatter_value(grad, dim, index, 0)"},
     forms=FMI + " out",
-    tags="changes",
+    tags="changes out:exact",
 )
 op(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     kernel=native,
     forms=FMI + " out",
-    tags="changes",
+    tags="changes out:exact",
 )
 op(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     kernel=native,
     forms=FMI + " out",
-    tags="changes",
+    tags="changes out:exact",
 )
 op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -162,7 +162,7 @@ op(
     """,
     grad={"self": "grad", "src": "fit_index_grad(gather(grad, dim, index, False), src.shape)"},
     forms=FMI + " out",
-    tags="changes",
+    tags="changes out:exact",
     doc="``out[index[i][j]][j] += src[i][j]`` (for ``dim`` 0).",
 )
 op(
@@ -189,7 +189,7 @@ op(
         tensor([3., 4.])
     """,
     forms=FM + " out",
-    tags="apart",
+    tags="apart out:exact",
     doc="The elements where ``mask`` is true, in one dimension.",
 )
 op(
@@ -212,7 +212,7 @@ op(
     "nonzero(Tensor self) -> Tensor",
     kernel=native,
     forms=FM,
-    tags="internal",
+    tags="internal out:exact",
     doc="Positions of the elements that are not zero, one row each.",
 )
 op(
@@ -221,6 +221,7 @@ op(
     samples=[(T(2, 3), 4), (T(2, 3), 8, 7)],
     forms=FM + " out",
     doc="The first ``size`` rows of `nonzero`; rows of ``fill_value`` where there are fewer.",
+    tags="out:exact",
 )
 op(
     "argwhere(Tensor self) -> Tensor",
@@ -243,7 +244,7 @@ op(
         tensor([1., 4.])
     """,
     forms=FM + " out",
-    tags="apart",
+    tags="apart out:exact",
     doc="Elements by position in the flattened tensor.",
 )
 op(
@@ -273,6 +274,7 @@ op(
                 [3.]])
     """,
     forms=FM + " out",
+    tags="out:exact",
 )
 op(
     "repeat_interleave(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor",

@@ -24,13 +24,15 @@ op(
     example="""
         >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
         >>> flambeau.linalg.cholesky_ex(a)
-        torch.return_types.linalg_cholesky_ex(L=tensor([[2., 0.],
-                [1., 2.]]), info=tensor(0, dtype=torch.int32))
+        torch.return_types.linalg_cholesky_ex(
+        L=tensor([[2., 0.],
+                [1., 2.]]),
+        info=tensor(0, dtype=torch.int32))
     """,
     grad={"self": "cholesky_grad(grads[0], results[0], upper)"},
     forms="out",
     alias="linalg.cholesky_ex",
-    tags="constant:1 autocast:fp32",
+    tags="constant:1 autocast:fp32 out:exact",
     doc="`linalg.cholesky`, and per matrix the order of the first minor that is not positive (0: success).",
 )
 op(
@@ -38,7 +40,7 @@ op(
     kernel=composite,
     forms="out",
     alias="linalg.cholesky",
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="Lower triangular ``L`` with ``A = L @ L.mH``, or with ``upper`` its adjoint, of a Hermitian positive definite ``A``.",
     example="""
         >>> flambeau.linalg.cholesky(flambeau.tensor([[4.0, 2.0], [2.0, 5.0]]))
@@ -102,7 +104,7 @@ op(
     samples=[(T(3, 3),), (T(2, 4, 2),), (T(2, 3),), (T(2, 3), "complete"), (T(0, 3),), (T(3, 0),)],
     forms="out",
     alias="linalg.qr",
-    tags="partial_grads autocast:fp32",
+    tags="partial_grads autocast:fp32 out:exact",
     doc="``A = Q @ R``, orthonormal columns times upper triangular; ``mode``: reduced, complete (square Q) or r (R alone).",
     example="""
         >>> q, r = flambeau.linalg.qr(flambeau.eye(2))
@@ -115,7 +117,7 @@ op(
     kernel=composite,
     samples=[(T(3, 2),), (T(2, 2, 3), True)],
     forms=FMO,
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="The older form of `linalg.qr`; ``some=False`` gives the square Q.",
 )
 op(
@@ -124,8 +126,10 @@ op(
     example="""
         >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
         >>> flambeau.geqrf(a)
-        torch.return_types.geqrf(a=tensor([[-4.4721, -4.0249],
-                [ 0.2361,  3.5777]]), tau=tensor([1.8944, 0.0000]))
+        torch.return_types.geqrf(
+        a=tensor([[-4.4721, -4.0249],
+                [ 0.2361,  3.5777]]),
+        tau=tensor([1.8944, 0.0000]))
     """,
     grad={"self": "no_derivative('geqrf', self)"},
     forms=FMO,
@@ -169,7 +173,7 @@ op(
         "input3": "ormqr(self, input2, grad, left, not transpose)",
     },
     forms=FMO,
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="``Q @ input3`` (or from the right, or with the adjoint of Q), where Q is the square matrix of `geqrf`.",
 )
 
@@ -181,13 +185,16 @@ op(
     example="""
         >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
         >>> flambeau.linalg.lu_factor_ex(a)
-        torch.return_types.linalg_lu_factor_ex(LU=tensor([[4.0000, 2.0000],
-                [0.5000, 4.0000]]), pivots=tensor([1, 2], dtype=torch.int32), info=tensor(0, dtype=torch.int32))
+        torch.return_types.linalg_lu_factor_ex(
+        LU=tensor([[4.0000, 2.0000],
+                [0.5000, 4.0000]]),
+        pivots=tensor([1, 2], dtype=torch.int32),
+        info=tensor(0, dtype=torch.int32))
     """,
     grad={"A": "lu_factor_grad(grads[0], results[0], results[1])"},
     forms="out",
     alias="linalg.lu_factor_ex",
-    tags="constant:1,2",
+    tags="constant:1,2 out:exact",
     doc="`linalg.lu_factor`, and per matrix the position of the first zero on U's diagonal (0: none).",
 )
 op(
@@ -197,6 +204,7 @@ op(
     forms="out",
     alias="linalg.lu_factor",
     doc="LU decomposition with row exchanges, both factors in one matrix, for `linalg.lu_solve`.",
+    tags="out:exact",
 )
 op(
     "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
@@ -205,7 +213,7 @@ op(
     samples=[(T(3, 3),), (T(4, 2),), (T(2, 2, 3),)],
     forms="out",
     alias="linalg.lu",
-    tags="constant:0",
+    tags="constant:0 out:exact",
     doc="``A = P @ L @ U``: permutation, unit lower triangular, upper triangular.",
 )
 op(
@@ -214,14 +222,17 @@ op(
     example="""
         >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
         >>> flambeau.lu_unpack(*flambeau.linalg.lu_factor(a))
-        torch.return_types.lu_unpack(P=tensor([[1., 0.],
-                [0., 1.]]), L=tensor([[1.0000, 0.0000],
-                [0.5000, 1.0000]]), U=tensor([[4., 2.],
+        torch.return_types.lu_unpack(
+        P=tensor([[1., 0.],
+                [0., 1.]]),
+        L=tensor([[1.0000, 0.0000],
+                [0.5000, 1.0000]]),
+        U=tensor([[4., 2.],
                 [0., 4.]]))
     """,
     grad={"LU_data": "lu_unpack_grad(grads[1], grads[2], LU_data.shape)"},
     forms="function out",
-    tags="constant:0 partial_grads",
+    tags="constant:0 partial_grads out:exact",
     doc="P, L and U of what `linalg.lu_factor` returns.",
 )
 op(
@@ -271,12 +282,15 @@ op(
         >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
         >>> b = flambeau.tensor([[2.0], [1.0]])
         >>> flambeau.linalg.solve_ex(a, b)
-        torch.return_types.linalg_solve_ex(result=tensor([[0.5000],
-                [0.0000]]), info=tensor(0, dtype=torch.int32))
+        torch.return_types.linalg_solve_ex(
+        result=tensor([[0.5000],
+                [0.0000]]),
+        info=tensor(0, dtype=torch.int32))
     """,
     forms="out",
     alias="linalg.solve_ex",
     doc="`linalg.solve` without an error for singular matrices: ``info`` tells them (0: success).",
+    tags="out:exact",
 )
 op(
     "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
@@ -284,7 +298,7 @@ op(
     samples=[(T(3, 3), T(3, 2)), (T(3, 3), T(3)), (T(2, 2, 2), T(2, 3)), (T(2, 2), T(3, 2), False)],
     forms="out",
     alias="linalg.solve",
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="``X`` with ``A @ X = B``, or with ``left=False`` of ``X @ A = B``, for invertible A; B may hold vectors.",
     example="""
         >>> flambeau.linalg.solve(flambeau.tensor([[2.0, 0.0], [0.0, 4.0]]), flambeau.tensor([2.0, 2.0]))
@@ -297,13 +311,15 @@ op(
     example="""
         >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
         >>> flambeau.linalg.inv_ex(a)
-        torch.return_types.linalg_inv_ex(inverse=tensor([[ 0.3125, -0.1250],
-                [-0.1250,  0.2500]]), info=tensor(0, dtype=torch.int32))
+        torch.return_types.linalg_inv_ex(
+        inverse=tensor([[ 0.3125, -0.1250],
+                [-0.1250,  0.2500]]),
+        info=tensor(0, dtype=torch.int32))
     """,
     grad={"A": "inverse_grad(grads[0], results[0])"},
     forms="out",
     alias="linalg.inv_ex",
-    tags="constant:1 autocast:fp32",
+    tags="constant:1 autocast:fp32 out:exact",
     doc="`linalg.inv` without an error for singular matrices: ``info`` tells them (0: success).",
 )
 op(
@@ -313,7 +329,7 @@ op(
     ref="numpy.linalg.inv(A)",
     forms="out",
     alias="linalg.inv",
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="Inverse of square matrices.",
 )
 op(
@@ -327,7 +343,7 @@ op(
     """,
     samples=SQUARE[:1],
     forms=FMO,
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="The older name of `linalg.inv`.",
 )
 internal(
@@ -343,6 +359,7 @@ op(
     forms="out",
     alias="linalg.det",
     doc="Determinant of square matrices.",
+    tags="out:exact",
 )
 op(
     "det(Tensor self) -> Tensor",
@@ -363,6 +380,7 @@ op(
     forms="out",
     alias="linalg.slogdet",
     doc="Sign (a complex number of size 1 for complex A) and logarithm of the absolute value of the determinant.",
+    tags="out:exact",
 )
 op(
     "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
@@ -370,6 +388,7 @@ op(
     samples=SQUARE[:1],
     forms=FMO,
     doc="The older name of `linalg.slogdet`.",
+    tags="out:exact",
 )
 op(
     "logdet(Tensor self) -> Tensor",
@@ -393,6 +412,7 @@ op(
     forms="out",
     alias="linalg.solve_triangular",
     doc="`linalg.solve` for a triangular matrix, of which only the ``upper`` or lower triangle is read.",
+    tags="out:exact",
 )
 op(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
@@ -403,7 +423,7 @@ op(
     },
     samples=[(T(2, 3), T(2, 2, low=1.0)), (T(2, 3), T(2, 2, low=1.0), False, True)],
     forms=FMO,
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="The older form of `linalg.solve_triangular`; also returns a copy of A.",
 )
 op(
@@ -412,13 +432,16 @@ op(
     example="""
         >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
         >>> flambeau.linalg.ldl_factor_ex(a)
-        torch.return_types.linalg_ldl_factor_ex(LD=tensor([[4.0000, 0.0000],
-                [0.5000, 4.0000]]), pivots=tensor([1, 2], dtype=torch.int32), info=tensor(0, dtype=torch.int32))
+        torch.return_types.linalg_ldl_factor_ex(
+        LD=tensor([[4.0000, 0.0000],
+                [0.5000, 4.0000]]),
+        pivots=tensor([1, 2], dtype=torch.int32),
+        info=tensor(0, dtype=torch.int32))
     """,
     grad={"self": "no_derivative('linalg_ldl_factor_ex', self)"},
     forms="out",
     alias="linalg.ldl_factor_ex",
-    tags="constant:1,2",
+    tags="constant:1,2 out:exact",
     doc="`linalg.ldl_factor`, and per matrix the position of the first zero on D's diagonal (0: none).",
 )
 op(
@@ -427,12 +450,15 @@ op(
     example="""
         >>> a = flambeau.tensor([[4.0, 2.0], [2.0, 5.0]])
         >>> flambeau.linalg.ldl_factor(a)
-        torch.return_types.linalg_ldl_factor(LD=tensor([[4.0000, 0.0000],
-                [0.5000, 4.0000]]), pivots=tensor([1, 2], dtype=torch.int32))
+        torch.return_types.linalg_ldl_factor(
+        LD=tensor([[4.0000, 0.0000],
+                [0.5000, 4.0000]]),
+        pivots=tensor([1, 2], dtype=torch.int32))
     """,
     forms="out",
     alias="linalg.ldl_factor",
     doc="``A = P @ L @ D @ L.mT @ P.mT`` (Bunch-Kaufman) of a symmetric or Hermitian A, of which the lower triangle is read.",
+    tags="out:exact",
 )
 op(
     "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
@@ -479,7 +505,7 @@ op(
     samples=[(T(3, 2), False), (T(2, 2, 3), False), (T(2, 2),), (T(0, 2), False)],
     forms="out",
     alias="linalg.svd",
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="``A = U @ diag(S) @ Vh`` with orthonormal columns and rows, S descending; ``full_matrices`` makes U and Vh square.",
     example="""
         >>> flambeau.linalg.svd(flambeau.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -493,7 +519,7 @@ op(
     ref="numpy.linalg.svd(A, compute_uv=False)",
     forms="out",
     alias="linalg.svdvals",
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="Singular values, the largest first.",
 )
 op(
@@ -501,7 +527,7 @@ op(
     kernel=composite,
     samples=[(T(3, 2),), (T(2, 2, 3),)],
     forms=FMO,
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="The older form of `linalg.svd`: returns V, not its adjoint.",
 )
 internal(
@@ -519,7 +545,7 @@ op(
     """,
     forms="out",
     alias="linalg.eigh",
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="Eigenvalues (ascending) and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.",
 )
 op(
@@ -532,7 +558,7 @@ op(
     """,
     forms="out",
     alias="linalg.eigvalsh",
-    tags="autocast:fp32",
+    tags="autocast:fp32 out:exact",
     doc="Eigenvalues of Hermitian matrices, ascending.",
 )
 op(
@@ -645,6 +671,7 @@ op(
     forms="out",
     alias="linalg.matrix_power",
     doc="Integer power of square matrices; of the inverse for negative ``n``.",
+    tags="out:exact",
 )
 op(
     "matrix_power(Tensor self, int n) -> Tensor",

@@ -14,8 +14,23 @@ op(
     samples=[(T(2, 3), T(3, 4)), (T(0, 3), T(3, 2)), (T(2, 0), T(0, 3))],
     ref="self @ mat2",
     forms=FM,
-    tags="autocast:lower",
+    tags="autocast:lower out:exact",
     doc="Product of two matrices.",
+)
+op(
+    "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None,"
+    " Tensor? scale_result=None, dtype? out_dtype=None, bool use_fast_accum=False) -> Tensor",
+    kernel=composite,
+    forms="function out",
+    tags="out:exact",
+    doc="Product of two float8 matrices, added up in float32, times scales (one, or one per row and column).",
+    example="""
+        >>> a = flambeau.ones(2, 16).to(flambeau.float8_e4m3fn)
+        >>> one, half = flambeau.tensor(1.0), flambeau.tensor(0.5)
+        >>> flambeau._scaled_mm(a, a.t(), one, half, out_dtype=flambeau.float32)
+        tensor([[8., 8.],
+                [8., 8.]])
+    """,
 )
 op(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
@@ -24,7 +39,7 @@ op(
     samples=[(T(2, 2, 3), T(2, 3, 4)), (T(0, 2, 3), T(0, 3, 4))],
     ref="self @ mat2",
     forms=FM,
-    tags="autocast:lower",
+    tags="autocast:lower out:exact",
     doc="Products of matrices, batch by batch.",
 )
 op(
@@ -41,7 +56,7 @@ op(
     ref="self @ other",
     forms=FM + " operator:@",
     alias="linalg.matmul",
-    tags="autocast:lower",
+    tags="autocast:lower out:exact",
     doc="Matrix product: of vectors, matrices, and batches of matrices whose batch dimensions broadcast.",
 )
 op(
@@ -56,7 +71,7 @@ op(
     samples=[(T(2, 3), T(3))],
     ref="self @ vec",
     forms=FM,
-    tags="autocast:none",
+    tags="autocast:none out:exact",
     doc="Matrix times vector.",
 )
 op(
@@ -65,7 +80,7 @@ op(
     samples=[(T(3), T(3))],
     ref="self @ tensor",
     forms=FM,
-    tags="autocast:none",
+    tags="autocast:none out:exact",
     doc="Sum of products of two vectors.",
 )
 op(
@@ -77,7 +92,7 @@ op(
         tensor(3.+0.j)
     """,
     forms=FM,
-    tags="autocast:none",
+    tags="autocast:none out:exact",
     doc="dot with the first vector conjugated.",
 )
 op(
@@ -86,6 +101,7 @@ op(
     samples=[(T(2, 3), T(4, 3))],
     forms=FM,
     doc="Sums of products over the last dimensions.",
+    tags="out:exact",
 )
 op(
     "outer(Tensor self, Tensor vec2) -> Tensor",
@@ -103,14 +119,14 @@ op(
     samples=[(T(2, 4), T(2, 3), T(3, 4)), (T(4), T(2, 3), T(3, 4))],
     ref="self + mat1 @ mat2",
     forms=FM + " inplace",
-    tags="autocast:lower",
+    tags="autocast:lower out:exact",
     doc="``beta * input + alpha * (mat1 @ mat2)``.",
 )
 op(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
     node="AddmvBackward0",
-    tags="autocast:none",
+    tags="autocast:none out:exact",
     doc="``beta * input + alpha * (mat @ vec)``.",
     samples=[(T(2), T(2, 3), T(3))],
     forms=FM + " inplace function_",
@@ -127,7 +143,7 @@ op(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
     node="BaddbmmBackward0",
-    tags="autocast:lower",
+    tags="autocast:lower out:exact",
     doc="``beta * input + alpha * bmm(batch1, batch2)``.",
     samples=[(T(2, 2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
@@ -136,7 +152,7 @@ op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel=composite,
     node="AddbmmBackward0",
-    tags="autocast:lower",
+    tags="autocast:lower out:exact",
     doc="``beta * input`` plus ``alpha`` times the sum of the batch's matrix products.",
     samples=[(T(2, 4), T(2, 2, 3), T(2, 3, 4))],
     forms=FM + " inplace",
@@ -148,7 +164,7 @@ op(
     grad={
         "self": "matmul(grad, conj(weight))",
         "weight": "linear_weight_grad(grad, self)",
-        "bias": "sum_to_last(grad)",
+        "bias": "grad",
     },
     samples=[(T(2, 3), T(4, 3), T(4)), (T(3), T(4, 3), T(4)), (T(2, 2, 3), T(4, 3), None)],
     forms="",

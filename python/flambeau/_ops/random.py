@@ -193,7 +193,7 @@ op(
         tensor([1, 1, 1, 1])
     """,
     forms="function method out",
-    tags="random",
+    tags="random out:exact",
     doc="Indices drawn with probabilities proportional to ``input``'s rows.",
 )
 op(

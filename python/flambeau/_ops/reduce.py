@@ -112,6 +112,7 @@ for _name, _other, _word in (("max", "maximum", "Largest"), ("min", "minimum", "
         grad={"self": "selected_grad(grads[0], self.shape, dim, results[1], keepdim)"},
         samples=[(T(2, 3), 1), (T(2, 3), 0, True)],
         forms=FMO,
+        tags="out:exact",
     )
     op(
         f"a{_name}(Tensor self, int[] dim=(), bool keepdim=False) -> Tensor",
@@ -120,6 +121,7 @@ for _name, _other, _word in (("max", "maximum", "Largest"), ("min", "minimum", "
         samples=[(T(2, 3, 4), 1), (T(2, 3, 4), (0, 2), True), (T(2, 3),)],
         forms=FMO,
         doc=f"{_word} elements along dimensions; the gradient is shared by ties.",
+        tags="out:exact",
     )
     op(
         f"arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
@@ -127,6 +129,7 @@ for _name, _other, _word in (("max", "maximum", "Largest"), ("min", "minimum", "
         samples=[(T(2, 3), 1), (T(2, 3),)],
         forms=FMO,
         doc=f"Position of the {_word.lower()} element, in the flattened tensor without ``dim``.",
+        tags="out:exact",
     )
 op(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
@@ -135,6 +138,7 @@ op(
     samples=[(T(2, 3),)],
     forms=FMO,
     doc="Smallest and largest element.",
+    tags="out:exact",
 )
 
 # ---- truth
@@ -150,12 +154,14 @@ for _name, _text in (
         ref=f"numpy.{_name}(self)",
         forms=FMO,
         doc=_text,
+        tags="out:exact",
     )
     op(
         f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
         kernel=native,
         samples=[(T(2, 3), 1), (T(2, 3), (0, 1), True)],
         forms=FMO,
+        tags="out:exact",
     )
 op(
     "equal(Tensor self, Tensor other) -> bool",
@@ -243,6 +249,7 @@ op(
     forms="out",
     alias="linalg.vector_norm",
     doc="Norm of the elements as one vector, or of vectors along dimensions.",
+    tags="out:exact",
 )
 op(
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=(-2,-1), bool keepdim=False, *, dtype? dtype=None) -> Tensor",
@@ -251,12 +258,14 @@ op(
     forms="out",
     alias="linalg.matrix_norm",
     doc="Norm of matrices: ``fro``, ``nuc``, 1, -1, 2, -2, inf or -inf.",
+    tags="out:exact",
 )
 op(
     "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=(-2,-1), bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     kernel=composite,
     samples=[(T(2, 3),)],
     forms="out",
+    tags="out:exact",
 )
 op(
     "linalg_norm(Tensor self, Scalar? ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
@@ -265,12 +274,14 @@ op(
     forms="out",
     alias="linalg.norm",
     doc="Norm of a vector (one dimension, or no ``ord``) or of a matrix (two dimensions).",
+    tags="out:exact",
 )
 op(
     "linalg_norm.ord_str(Tensor self, str ord, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     kernel=composite,
     samples=[(T(2, 3), "fro")],
     forms="out",
+    tags="out:exact",
 )
 op(
     "norm(Tensor self, str p='fro', int[]? dim=None, bool keepdim=False, dtype? dtype=None) -> Tensor",
@@ -278,12 +289,14 @@ op(
     samples=[(T(2, 3),)],
     forms=FMO,
     doc="Norm of vectors, ``p`` a number or 'fro'; 'nuc' of matrices.",
+    tags="out:exact",
 )
 op(
     "norm.Scalar(Tensor self, Scalar? p, int[]? dim=None, bool keepdim=False, dtype? dtype=None) -> Tensor",
     kernel=composite,
     samples=[(T(2, 3), 1), (T(2, 3), 3, 1)],
     forms=FMO,
+    tags="out:exact",
 )
 op(
     "frobenius_norm(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
@@ -325,6 +338,19 @@ op(
     doc="Logarithm of the sum of exponentials, without overflow.",
 )
 
+op(
+    "hash_tensor(Tensor self, int[] dim=(), *, bool keepdim=False, int mode=0) -> Tensor",
+    kernel=native,
+    samples=[(T(2, 3),), (T(2, 3), (1,))],
+    forms=FMO,
+    tags="out:exact",
+    doc="Exclusive or of the elements as 64-bit patterns (floats as float64), of all or along dimensions.",
+    example="""
+        >>> flambeau.hash_tensor(flambeau.tensor([[5, 3], [3, 0]]), 1)
+        tensor([6, 3], dtype=torch.uint64)
+    """,
+)
+
 # ---- counts
 
 op(
@@ -340,6 +366,7 @@ op(
     samples=[(T(5), 4, -3, 3)],
     forms=FMO,
     doc="Counts of equal-width bins from ``min`` to ``max`` (both 0: the range of the elements).",
+    tags="out:exact",
 )
 op(
     "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",

@@ -35,6 +35,7 @@ for _name, _word in (("cummax", "Largest"), ("cummin", "Smallest")):
         samples=SAMPLES,
         forms=FMO,
         doc=f"{_word} of the elements up to each one, and where it stands.",
+        tags="out:exact",
     )
 op(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
@@ -43,6 +44,7 @@ op(
     samples=SAMPLES,
     forms=FMO,
     doc="Logarithms of `cumsum` of the exponentials, without overflow.",
+    tags="out:exact",
 )
 op(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",

@@ -18,7 +18,7 @@ op(
     samples=[(T(3, 4), 0, at(2, 4, n=3), T(2, 4), mode) for mode in MODES]
     + [(T(3, 2), 1, at(3, 2, n=2), T(3, 4), mode, False) for mode in MODES],
     forms=FMI,
-    tags="changes",
+    tags="changes out:exact",
     doc="""Elements of ``src`` combined at ``out[index[i][j]][j]`` (for ``dim`` 0) by ``reduce``: "sum",
 "prod", "mean", "amax" or "amin". Without ``include_self`` the elements that were there do not count.""",
 )
@@ -32,7 +32,7 @@ op(
     samples=[(T(3, 4), 0, at(5, n=3), T(5, 4), mode) for mode in MODES[1:]]
     + [(T(3, 4), 1, at(2, n=4), T(3, 2), mode, False) for mode in MODES[1:]],
     forms=FMI,
-    tags="changes",
+    tags="changes out:exact",
     doc="""Entries of ``source`` combined into entries ``index`` of a dimension by ``reduce``: "prod",
 "mean", "amax" or "amin".""",
 )

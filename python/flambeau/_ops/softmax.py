@@ -18,6 +18,7 @@ for _name, _doc in (
         forms="function method out",
         alias=f"special.{_name}",
         doc=_doc,
+        tags="out:exact",
     )
     op(
         f"_{_name}(Tensor self, int dim) -> Tensor",

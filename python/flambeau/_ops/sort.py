@@ -18,6 +18,7 @@ op(
     samples=[(T(2, 3),), (T(2, 3), 0, True), (T(),)],
     forms=FMO,
     doc="The elements in order, and where they stood. NaN counts as the largest; the order of equals is kept.",
+    tags="out:exact",
 )
 op(
     f"sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> {PAIR}",
@@ -25,6 +26,7 @@ op(
     node="SortBackward1",
     grad=PICK,
     forms=FMO,
+    tags="out:exact",
 )
 op(
     "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
@@ -32,11 +34,13 @@ op(
     samples=[(T(2, 3),)],
     forms=FM,
     doc="Positions that would sort the elements.",
+    tags="out:exact",
 )
 op(
     "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
     kernel=decomp("second_of(sort_stable(self, stable, dim, descending))"),
     forms=FMO,
+    tags="out:exact",
 )
 op(
     "msort(Tensor self) -> Tensor",
@@ -44,6 +48,7 @@ op(
     samples=[(T(3, 2),)],
     forms=FMO,
     doc="`sort` along the first dimension, without positions.",
+    tags="out:exact",
 )
 op(
     f"topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> {PAIR}",
@@ -52,6 +57,7 @@ op(
     samples=[(T(2, 5), 2), (T(5, 2), 3, 0, False)],
     forms=FMO,
     doc="The k largest (or smallest) elements in order, and where they stood.",
+    tags="out:exact",
 )
 op(
     f"kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> {PAIR}",
@@ -60,6 +66,7 @@ op(
     samples=[(T(2, 5), 2), (T(5, 2), 3, 0, True)],
     forms=FMO,
     doc="The k-th smallest element (counted from 1), and where it stood.",
+    tags="out:exact",
 )
 for _name, _doc in (
     ("median", "Median; the lower one of an even number. NaN if any element is."),
@@ -80,6 +87,7 @@ for _name, _doc in (
         grad=PICK_ONE,
         samples=[(T(2, 3), 1), (T(2, 3), 0, True)],
         forms=FMO,
+        tags="out:exact",
     )
 op(
     f"mode(Tensor self, int dim=-1, bool keepdim=False) -> {PAIR}",
@@ -88,6 +96,7 @@ op(
     samples=[(T(2, 3),)],
     forms=FMO,
     doc="The most frequent element, the smallest one among several, and where it stood last.",
+    tags="out:exact",
 )
 _SEARCH = "*, bool out_int32=False, bool right=False"
 op(
@@ -96,6 +105,7 @@ op(
     samples=[(T(4), T(3))],
     forms="function out",
     doc="Where values would be inserted to keep the last dimension sorted: before equals, or after with ``right``.",
+    tags="out:exact",
 )
 op(
     f"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, {_SEARCH}, str? side=None, Tensor? sorter=None) -> Tensor",
@@ -103,6 +113,7 @@ op(
         "searchsorted(sorted_sequence, number_like(self, sorted_sequence), out_int32, right, side, sorter)"
     ),
     forms="function out",
+    tags="out:exact",
 )
 op(
     f"bucketize(Tensor self, Tensor boundaries, {_SEARCH}) -> Tensor",
@@ -110,11 +121,13 @@ op(
     samples=[(T(3), T(4))],
     forms="function out",
     doc="The interval between sorted boundaries that each element falls into.",
+    tags="out:exact",
 )
 op(
     f"bucketize.Scalar(Scalar self, Tensor boundaries, {_SEARCH}) -> Tensor",
     kernel=decomp("bucketed(boundaries, number_like(self, boundaries), out_int32, right)"),
     forms="function out",
+    tags="out:exact",
 )
 op(
     "_unique(Tensor self, bool consecutive, int? dim) -> (Tensor, Tensor, Tensor)",

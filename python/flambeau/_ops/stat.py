@@ -20,7 +20,7 @@ for _name, _doc in (
         kernel=composite,
         samples=[(T(5), T(2, low=0.1, high=0.9)), (T(3, 4), T(2, low=0.1, high=0.9), 1, True)],
         forms=FMO,
-        tags="autocast:fp32",
+        tags="autocast:fp32 out:exact",
         doc=f"{_doc} Between two elements ``interpolation`` decides: linear, lower, higher, midpoint, nearest.",
     )
     op(
@@ -28,7 +28,7 @@ for _name, _doc in (
         kernel=composite,
         samples=[(T(5), 0.3), (T(3, 4), 0.6, 0, False, "midpoint")],
         forms=FMO,
-        tags="autocast:fp32",
+        tags="autocast:fp32 out:exact",
     )
 op(
     "_histogram(Tensor self, Tensor[] edges, Tensor? weight, bool uniform, bool density) -> Tensor",
@@ -49,6 +49,7 @@ for _overload, _self, _test in (
         samples=[(T(2, 3), T(4))] if not _overload else [],
         forms="function out",
         doc="Whether each of ``elements`` is among ``test_elements`` (or with ``invert`` is not).",
+        tags="out:exact",
     )
 op(
     "combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
@@ -63,4 +64,5 @@ op(
     samples=[(T(2, 3), 2, 0, 1.5), (T(2, 3, 2), 1, -1, 2)],
     forms="function method inplace out",
     doc="Slices along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it.",
+    tags="out:exact",
 )

@@ -11,7 +11,8 @@ Fields of an entry
              layout_name? (a layout, passed on as its name), memory_format?, Generator?, Storage. `Tensor! self` is changed in place.
     kernel   pointwise("expression") | native | view | composite | decomp("expression") | boxed (a
              rule in Python, see _sparse/, carries it out on every device)
-    dtype    pointwise: promote, float, bool, real (how the result's dtype follows from the inputs')
+    dtype    pointwise: promote, float, bool, real (how the result's dtype follows from the inputs'),
+             signed (promote, but bool tensors and numbers are refused)
     on       pointwise: categories with a kernel, of "b" bool, "i" integers, "f" floats, "c" complex
     grad     {argument: expression} over arguments, grad, grads[i], result, results[i]; absent
              arguments get no gradient. "zero" for a function that is flat wherever it is smooth.
@@ -35,7 +36,8 @@ Fields of an entry
              ends), constant:0,2 (these results have no gradient), partial_grads (formulas get an undefined
              tensor for each result without one, not zeros), flat_gradient (gradients require grad under
              create_graph though they do not depend on the argument), apart (out= may not share
-             memory with an argument)
+             memory with an argument), out:exact (out= has to have the result's dtype, not just one
+             that it can be cast to)
     batch    how vmap batches it where that does not follow from the kernel and the arguments' names:
              leading (takes any leading dimensions), fold (samples do not interact: the batch joins the
              first dimension), channels (statistics of dimension 1), pointwise, dynamic (cannot be:

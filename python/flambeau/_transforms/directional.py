@@ -25,6 +25,17 @@ def split_aux(result, has_aux, name):
     return result
 
 
+def unwrapped_aux(level, aux, has_aux):
+    """Auxiliary data outside of ``level``: tensors only."""
+
+    def outside(t):
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(t)} (has_aux=True)")
+        return stripped(t, level)
+
+    return tree_map(outside, aux) if has_aux else None
+
+
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """``(func(*primals), J t)``: the derivative of ``func`` along ``tangents``, in forward mode.
 
@@ -73,7 +84,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
                 t = ops.zeros_like(level.value(y))
             derivatives.append(t)
         result = unwrapped(level, output)
-        aux = unwrapped(level, aux)
+        aux = unwrapped_aux(level, aux, has_aux)
         derivative = tree_unflatten([stripped(t, level) for t in derivatives], out_spec)
     return (result, derivative, aux) if has_aux else (result, derivative)
 

@@ -61,16 +61,23 @@ class DualLevel(Level):
         if op.random:
             return self.finish(*_drawn(op, primals, tangents))
         result = op.call(primals)
-        return self.finish(result, pushed(op, primals, tangents))
+        moved = pushed(op, primals, tangents)
+        if moved is None and _is_flat(op.entry) and any(map(_has_some, tangents)):
+            moved = [ops.zeros_like(r) for r in _as_tuple(result)]
+        return self.finish(result, moved)
 
     def finish(self, result, tangents):
         if isinstance(result, Tensor):
-            return self.wrap(result, tangents[0] if tangents else None)
+            return self.joined(result, tangents[0] if tangents else None)
         if isinstance(result, tuple):
             return tuple(
-                [self.wrap(r, tangents[i] if tangents else None) for i, r in enumerate(result)]
+                [self.joined(r, tangents[i] if tangents else None) for i, r in enumerate(result)]
             )
         return result
+
+    def joined(self, result, tangent):
+        """A result and its tangent; integers and truth have none."""
+        return self.wrap(result, tangent if _differentiable(result) else None)
 
     def view(self, op, args, primals, tangents):
         """Tangents are seen through the same view, so that later changes in place agree."""
@@ -128,7 +135,7 @@ class DualLevel(Level):
             primals[0] = self.value(target)
             tangents[0] = self.tangent(target)
         if self.of(target) is None:
-            if any(_has_some(t) for t in tangents) or op.entry.name == "copy_":
+            if any(_has_some(t) for t in tangents) or (op.entry.name == "copy_" and not self.open):
                 raise RuntimeError(interpreter._captured(op))
             op.call(primals)
             return target
@@ -188,6 +195,12 @@ def _dense(t):
 
 def _differentiable(t):
     return isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())
+
+
+def _is_flat(entry):
+    """Whether the operator is constant wherever it is smooth: its derivative is there, and zero."""
+    rules = entry.differentiable()
+    return bool(rules) and all(text.startswith("zeros") for _, text in rules)
 
 
 def _has_tensor(a):

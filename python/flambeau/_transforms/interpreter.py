@@ -248,6 +248,11 @@ def dispatch(name, number, args):
 
 
 def _write_out(level, op, args):
+    if level.kind == DUAL:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {op.name} that does not support it because it is an "
+            "out= function"
+        )
     out, rest = args[0], args[1:]
     placed = list(rest)
     for i, a in zip(op.order or range(len(rest)), rest):

@@ -57,6 +57,7 @@ class autocast:
         self._cache_enabled = _C._get_autocast_cache() if cache_enabled is None else cache_enabled
         self._enabled = bool(enabled) and self._usable()
         self._before = []
+        self._last = None
 
     def _usable(self):
         """Whether the region can have an effect; warns where it was asked for one."""
@@ -83,9 +84,13 @@ class autocast:
         return self
 
     def __exit__(self, *exc):
-        if _C._autocast_depth(-1) == 0:
-            _C._clear_autocast_cache()
-        enabled, dtype, cached = self._before.pop()
+        if self._before:
+            self._last = self._before.pop()
+            if _C._autocast_depth(-1) == 0:
+                _C._clear_autocast_cache()
+        elif self._last is None:
+            raise AttributeError("autocast: __exit__ without an __enter__: nothing to restore")
+        enabled, dtype, cached = self._last  # once more, where it has been left already
         name = _switches._device_name(self.device, "autocast")
         _switches._write_autocast(name, enabled, dtype)
         _C._set_autocast_cache(cached)

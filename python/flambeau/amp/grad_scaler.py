@@ -210,7 +210,12 @@ class GradScaler:
                     continue
                 if not allow_fp16 and param.grad.dtype == _C.float16:
                     raise ValueError("Attempting to unscale FP16 gradients.")
-                grads.append(param.grad)
+                if param.grad.is_sparse:
+                    if param.grad.dtype == _C.float16:  # sums may overflow
+                        param.grad = param.grad.coalesce()
+                    grads.append(param.grad._values())
+                else:
+                    grads.append(param.grad)
         if not grads:
             return {}
         with flambeau.no_grad():

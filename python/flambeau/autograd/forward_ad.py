@@ -128,8 +128,20 @@ def make_dual(tensor, tangent, *, level=None):
             f"Expected input tensor and tangent to have the same dtype, got {tensor.dtype} and "
             f"{tangent.dtype}"
         )
-    if owner.of(tensor) is not None:
-        tensor = owner.value(tensor)
+    record = owner.of(tensor)
+    if record is not None and record[4] is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level is not supported; unpack_dual() takes it apart"
+        )
+    tensor = owner.value(tensor)
+    record = owner.of(tangent)
+    if record is not None and record[4] is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level is not "
+            "supported; unpack_dual() takes it apart"
+        )
+    tangent = owner.value(tangent)
 
     def make(primal):
         return owner.wrap(primal, tangent)

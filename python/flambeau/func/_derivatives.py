@@ -6,7 +6,14 @@ import functools
 
 from flambeau import _C
 from flambeau._C import Tensor, ops
-from flambeau._transforms.directional import basis_of, check_tangent, jvp, split_aux, unwrapped
+from flambeau._transforms.directional import (
+    basis_of,
+    check_tangent,
+    jvp,
+    split_aux,
+    unwrapped,
+    unwrapped_aux,
+)
 from flambeau._transforms.interpreter import GradLevel, lifted, stripped, tracked
 from flambeau._transforms.vmap import vmap
 from flambeau.autograd.grad_mode import enable_grad
@@ -120,7 +127,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
             result, output, aux = (
                 unwrapped(level, result),
                 unwrapped(level, output),
-                unwrapped(level, aux),
+                unwrapped_aux(level, aux, has_aux),
             )
         return (result, (output, aux)) if has_aux else (result, output)
 
@@ -180,7 +187,7 @@ def vjp(func, *primals, has_aux=False):
                 "output = [])"
             )
         result = unwrapped(level, output)
-        aux = unwrapped(level, aux)
+        aux = unwrapped_aux(level, aux, has_aux)
 
     def pulled(cotangents, retain_graph=True, create_graph=None):
         flat, given_spec = tree_flatten(cotangents)

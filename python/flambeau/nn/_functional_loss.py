@@ -452,6 +452,15 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     _check_class_dtype("multilabel_margin_loss", target)
     rows = input.reshape(1, -1) if input.dim() < 2 else input
     classes = target.reshape(rows.shape)
+    if (
+        target.is_cpu
+        and not _C._transform_level(target)
+        and ((target < -1) | (target >= rows.shape[1])).any()
+    ):
+        raise RuntimeError(
+            f"multilabel_margin_loss: target is out of range, expected classes from 0 to "
+            f"{rows.shape[1] - 1} or -1"
+        )
     listed = (classes < 0).cumsum(1) == 0
     index = classes.clamp(min=0)
     is_target = ops.zeros_like(rows).scatter_add(1, index, listed.to(rows.dtype)) > 0

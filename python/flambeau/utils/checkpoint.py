@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import traceback
 import warnings
 import weakref
@@ -364,6 +365,20 @@ def _unexpected(packed):
     return packed
 
 
+def _in_transform(args):
+    """Whether a function transform runs, whose tensors are kept: nothing is run again then."""
+    module = sys.modules.get("flambeau._transforms.interpreter")
+    if module is None:
+        return False
+    levels = module.active()
+    if any(level.kind == module.GRAD for level in levels):
+        raise RuntimeError(
+            "checkpoint: torch.func.{grad, vjp, jacrev, hessian} don't support saved tensor hooks, "
+            "which it is made of"
+        )
+    return bool(levels) or any(isinstance(a, Tensor) and _C._transform_level(a) != 0 for a in args)
+
+
 def checkpoint(
     function,
     *args,
@@ -418,6 +433,9 @@ def checkpoint(
         raise TypeError(f"context_fn must be callable, got {type(context_fn).__name__}")
     first_context, second_context = context_fn()
     if not _C.is_grad_enabled():
+        with first_context:
+            return function(*args, **kwargs)
+    if _in_transform(args):
         with first_context:
             return function(*args, **kwargs)
     frame = _Frame(

@@ -356,7 +356,7 @@ class BackwardHook:
 
 
 def _as_tuple(value):
-    return value if isinstance(value, tuple) else (value,)
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 def _spread(index, values, length):

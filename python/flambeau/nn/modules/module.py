@@ -525,6 +525,18 @@ class Module:
 
         return self._apply(move)
 
+    def xpu(self, device=None):
+        """Moves parameters and buffers to an XPU device, where there is one."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def mtia(self, device=None):
+        """Moves parameters and buffers to an MTIA device, where there is one."""
+        return self._apply(lambda t: t.mtia(device))
+
+    def ipu(self, device=None):
+        """Moves parameters and buffers to an IPU device, where there is one."""
+        return self._apply(lambda t: t.ipu(device))
+
     def share_memory(self):
         """Moves parameters and buffers to memory that other processes can map."""
         return self._apply(lambda t: t.share_memory_())

@@ -123,6 +123,11 @@ def _find(collate_fn_map, elem):
 def collate_tensor_fn(batch, *, collate_fn_map=None):
     """Stacks tensors along a new first axis; in a worker, in memory that the main process maps."""
     batch = list(batch)
+    if batch[0].layout is not strided:
+        raise RuntimeError(
+            "Batches of sparse tensors are not supported by the default collate_fn: give a "
+            "collate_fn of your own"
+        )
     if in_worker() and _uniform(batch) and batch[0].layout is strided:
         out = shared_empty((len(batch), *batch[0].shape), batch[0].dtype)
         if out is not None:
