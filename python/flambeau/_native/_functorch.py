@@ -52,6 +52,5 @@ def maybe_current_level():
 def _level(tensor):
     from flambeau._transforms import interpreter
 
-    depth = _C._transform_level(tensor)
-    levels = interpreter.active()
-    return levels[depth - 1] if 0 < depth <= len(levels) else None
+    number = _C._transform_level(tensor)  # levels are numbered through, not by their depth
+    return next((level for level in interpreter.active() if level.id == number), None)
