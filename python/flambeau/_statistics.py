@@ -18,7 +18,7 @@ def _named(name):
         fields = ",\n".join(f"{key}={value!r}" for key, value in zip(self._fields, self))
         return f"torch.return_types.{name}(\n{fields})"
 
-    result = namedtuple(name, ["hist", "bin_edges"], module="torch.return_types")
+    result = namedtuple(name, ["hist", "bin_edges"], module="torch.return_types")  # type: ignore[misc]
     result.__repr__ = show  # type: ignore[method-assign]
     return result
 

@@ -157,3 +157,12 @@ def test_class_errors():
         F.binary_cross_entropy(flambeau.tensor([1.5]), flambeau.tensor([1.0]))
     with pytest.raises(RuntimeError, match="Given normalized_shape"):
         F.layer_norm(flambeau.zeros(2, 3), (4,))
+
+
+def test_cross_entropy_may_change_in_place():
+    x = flambeau.tensor([[1.0, 2.0, 0.5]], requires_grad=True)
+    loss = flambeau.nn.functional.cross_entropy(x, flambeau.tensor([1]))
+    loss *= 2
+    loss.backward()
+    expected = 2 * (x.detach().softmax(1) - flambeau.tensor([[0.0, 1.0, 0.0]]))
+    assert flambeau.allclose(x.grad, expected)
