@@ -1,5 +1,6 @@
 """Batches as bytes between the processes of a data loader."""
 
+import gc
 import math
 import socket
 import threading
@@ -37,6 +38,8 @@ def pair():
     yield out
     out.reader.close()
     out.sender.channel.close()
+    out.sender = out.receiver = None
+    gc.collect()  # a sender refers to itself; its memory counts in other tests
 
 
 PLAIN = [
