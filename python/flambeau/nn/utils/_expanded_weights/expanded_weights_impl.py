@@ -131,8 +131,11 @@ class _PerSampleGrad(Function):
                 )
                 samples.append(found[: len(leaves)])
                 inputs.extend(found[len(leaves) :])
-        for w, rows in zip(ctx.weights.values(), zip(*samples, strict=True), strict=True):
-            each = flambeau.stack(rows)
+        for (name, w), rows in zip(ctx.weights.items(), zip(*samples, strict=True), strict=True):
+            if ctx.func is F.linear and name == "weight":  # one product for all samples
+                each = flambeau.einsum("n...i,n...j->nij", grad.movedim(dim, 0), x.movedim(dim, 0))
+            else:
+                each = flambeau.stack(rows)
             if w.loss_reduction == "mean":
                 each = each * w.batch_size
             if len(each) < w.batch_size:
