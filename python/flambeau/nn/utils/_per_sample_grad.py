@@ -54,11 +54,12 @@ def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", 
         size = batch_size
         if size is None:
             size = _batch_size(args, kwargs, 0 if batch_first else 1)
-        params = {}
+        params: dict[str, flambeau.Tensor] = {}
         for name, value in module.named_parameters():
             if value.requires_grad:
-                params[name] = ExpandedWeight(value, size, loss_reduction)
-                params[name].set_batch_first(batch_first)
+                expanded = ExpandedWeight(value, size, loss_reduction)
+                expanded.set_batch_first(batch_first)
+                params[name] = expanded
             else:
                 params[name] = value
         return functional_call(module, params, args, kwargs)
