@@ -1,0 +1,67 @@
+"""Calls of a module that leave gradients per sample on its parameters."""
+
+from __future__ import annotations
+
+import functools
+
+import flambeau
+from flambeau.func import functional_call
+from flambeau.utils import _pytree
+
+from ._expanded_weights import ExpandedWeight
+
+
+def _batch_size(args, kwargs, dim):
+    sizes = [
+        t.shape[dim] for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, flambeau.Tensor)
+    ]
+    if not sizes:
+        raise RuntimeError(
+            "Unable to find a tensor in the passed args and kwargs, so the batch size is not "
+            "known. Please specify it explicitly"
+        )
+    for size in sizes:
+        if size != sizes[0]:
+            raise RuntimeError(
+                f"When computing batch size, found at least one input with batch size {sizes[0]} "
+                f"and one with batch size {size}. Please specify it explicitly"
+            )
+    return sizes[0]
+
+
+def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", batch_first=True):
+    """The module as a function whose backward pass sets `grad_sample` of each parameter."""
+    if loss_reduction not in ("sum", "mean"):
+        raise RuntimeError(
+            f"Expected loss_reduction argument to be sum or mean, got {loss_reduction}"
+        )
+    if not isinstance(module, flambeau.nn.Module):
+        raise RuntimeError(f"Module passed must be nn.Module, got {type(module).__name__}")
+    if not (batch_size is None or isinstance(batch_size, int)):
+        kind = type(batch_size).__name__
+        raise RuntimeError(f"Batch size passed must be None or an integer, got {kind}")
+    if batch_size is not None and batch_size < 1:
+        raise RuntimeError(f"Batch size must be positive, got {batch_size}")
+    for weight in module.parameters():
+        if getattr(weight, "grad_sample", None) is not None:
+            raise RuntimeError(
+                "Expanded Weights add to grad_sample, which would be wrong over several calls. "
+                f"Please clear out the grad_sample parameter of {weight}"
+            )
+
+    @functools.wraps(module.forward)
+    def wrapper(*args, **kwargs):
+        size = batch_size
+        if size is None:
+            size = _batch_size(args, kwargs, 0 if batch_first else 1)
+        params: dict[str, flambeau.Tensor] = {}
+        for name, value in module.named_parameters():
+            if value.requires_grad:
+                expanded = ExpandedWeight(value, size, loss_reduction)
+                expanded.set_batch_first(batch_first)
+                params[name] = expanded
+            else:
+                params[name] = value
+        return functional_call(module, params, args, kwargs)
+
+    return wrapper
