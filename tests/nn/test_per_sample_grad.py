@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
 import flambeau as fb
 from flambeau import nn
+from flambeau.nn.utils import _per_sample_grad
 from flambeau.nn.utils._per_sample_grad import call_for_per_sample_grads
 
 CASES = {
@@ -48,3 +51,30 @@ def test_errors():
     layer.weight.grad_sample = x
     with pytest.raises(RuntimeError, match="grad_sample"):
         call_for_per_sample_grads(layer)
+
+
+class Twice(nn.Linear):
+    def forward(self, x):
+        once = nn.functional.linear(x, self.weight, self.bias).tanh()
+        return nn.functional.linear(once, self.weight, self.bias)
+
+
+def test_a_weight_used_twice_adds_up_and_frozen_ones_are_left():
+    twice, x = Twice(3, 3), fb.randn(4, 3)
+    twice.bias.requires_grad_(False)
+    expected = [fb.autograd.grad(twice(row).sum(), twice.weight)[0] for row in x]
+    call_for_per_sample_grads(twice)(x).sum().backward()
+    fb.testing.assert_close(twice.weight.grad_sample, fb.stack(expected), rtol=1e-4, atol=1e-5)
+    assert getattr(twice.bias, "grad_sample", None) is None
+
+
+def test_samples_along_the_second_dimension():
+    layer, x = nn.Linear(3, 2), fb.randn(5, 4, 3)
+    expected = [fb.autograd.grad(layer(x[:, i]).exp().sum(), layer.weight)[0] for i in range(4)]
+    call_for_per_sample_grads(layer, batch_first=False)(x).exp().sum().backward()
+    fb.testing.assert_close(layer.weight.grad_sample, fb.stack(expected), rtol=1e-4, atol=1e-5)
+
+
+def test_example():
+    result = doctest.testmod(_per_sample_grad)
+    assert result.attempted and not result.failed

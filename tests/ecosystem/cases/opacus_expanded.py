@@ -18,7 +18,7 @@ module = GradSampleModuleExpandedWeights(layers)
 images, labels = torch.rand(6, 1, 8, 8), torch.randint(0, 4, (6,))
 nn.functional.cross_entropy(module(images), labels).backward()
 result = {
-    name: [list(p.grad_sample.shape), p.grad_sample.sum().item(), p.grad_sample.norm().item()]
+    name: [list(p.grad_sample.shape), p.grad_sample.abs().sum().item(), p.grad_sample.norm().item()]
     for name, p in module.named_parameters()
 }
 print(json.dumps(result))

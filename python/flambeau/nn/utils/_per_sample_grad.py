@@ -30,7 +30,28 @@ def _batch_size(args, kwargs, dim):
 
 
 def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", batch_first=True):
-    """The module as a function whose backward pass sets `grad_sample` of each parameter."""
+    """The module as a function whose backward pass sets `grad_sample` of each parameter.
+
+    Args:
+        module: of linear, convolution, embedding, layer, group and instance norm layers.
+        batch_size: N; None to take it from the arguments.
+        loss_reduction: "sum" or "mean", how the loss comes from those of the samples.
+        batch_first: samples lie along dimension 0 of the input, else along 1.
+
+    `grad_sample` has shape (N, *parameter.shape) and adds up over uses of a parameter; `grad` stays
+    as it is.
+
+    Errors: `RuntimeError` for other functions of parameters, for parameters that have a
+    `grad_sample`, and for batch sizes that differ.
+
+    >>> layer = flambeau.nn.Linear(2, 1, bias=False)
+    >>> x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> call_for_per_sample_grads(layer)(x).sum().backward()
+    >>> layer.weight.grad_sample
+    tensor([[[1., 2.]],
+    <BLANKLINE>
+            [[3., 4.]]])
+    """
     if loss_reduction not in ("sum", "mean"):
         raise RuntimeError(
             f"Expected loss_reduction argument to be sum or mean, got {loss_reduction}"
