@@ -76,5 +76,5 @@ def test_samples_along_the_second_dimension():
 
 
 def test_example():
-    result = doctest.testmod(_per_sample_grad)
+    result = doctest.testmod(_per_sample_grad, extraglobs={"flambeau": fb})
     assert result.attempted and not result.failed

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import functools
 
-import flambeau
-from flambeau.func import functional_call
+from flambeau._C import Tensor
+from flambeau.nn.modules.module import Module
 from flambeau.utils import _pytree
 
 from ._expanded_weights import ExpandedWeight
+from .stateless import _functional_call
 
 
 def _batch_size(args, kwargs, dim):
-    sizes = [
-        t.shape[dim] for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, flambeau.Tensor)
-    ]
+    sizes = [t.shape[dim] for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
     if not sizes:
         raise RuntimeError(
             "Unable to find a tensor in the passed args and kwargs, so the batch size is not "
@@ -56,7 +55,7 @@ def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", 
         raise RuntimeError(
             f"Expected loss_reduction argument to be sum or mean, got {loss_reduction}"
         )
-    if not isinstance(module, flambeau.nn.Module):
+    if not isinstance(module, Module):
         raise RuntimeError(f"Module passed must be nn.Module, got {type(module).__name__}")
     if not (batch_size is None or isinstance(batch_size, int)):
         kind = type(batch_size).__name__
@@ -75,7 +74,7 @@ def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", 
         size = batch_size
         if size is None:
             size = _batch_size(args, kwargs, 0 if batch_first else 1)
-        params: dict[str, flambeau.Tensor] = {}
+        params: dict[str, Tensor] = {}
         for name, value in module.named_parameters():
             if value.requires_grad:
                 expanded = ExpandedWeight(value, size, loss_reduction)
@@ -83,6 +82,6 @@ def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", 
                 params[name] = expanded
             else:
                 params[name] = value
-        return functional_call(module, params, args, kwargs)
+        return _functional_call(module, params, args, kwargs)
 
     return wrapper

@@ -8,27 +8,28 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import flambeau
 import flambeau.nn.functional as F
-from flambeau.autograd import Function
+from flambeau._C import Tensor, ops
+from flambeau.autograd import Function, enable_grad
+from flambeau.autograd import grad as gradients
 
 HANDLED_FUNCTIONS: dict[Any, Any] = {}
 
 
-class ExpandedWeight(flambeau.Tensor):
+class ExpandedWeight(Tensor):
     """Stands for `orig_weight` in one forward pass over `batch_size` samples."""
 
     handled_functions = HANDLED_FUNCTIONS
 
     def __new__(cls, orig_weight, batch_size, loss_reduction):
-        if not isinstance(orig_weight, flambeau.Tensor):
+        if not isinstance(orig_weight, Tensor):
             kind = type(orig_weight).__name__
             raise RuntimeError(f"Can only make Expanded Weights of Tensors, got {kind}")
         if not orig_weight.requires_grad:
             raise RuntimeError(
                 "Can only build ExpandedWeights objects of tensors that requires_grad"
             )
-        return flambeau.Tensor._make_subclass(cls, orig_weight.detach(), True)
+        return Tensor._make_subclass(cls, orig_weight.detach(), True)
 
     def __init__(self, orig_weight, batch_size, loss_reduction):
         self.orig_weight = orig_weight
@@ -120,30 +121,28 @@ class _PerSampleGrad(Function):
         leaves = [w.detach().requires_grad_() for w in originals]
         with_x = [4] if ctx.needs_input_grad[4] else []
         inputs, samples = [], []
-        with flambeau.enable_grad():
+        with enable_grad():
             for i in range(x.shape[dim]):
                 part = x.detach().narrow(dim, i, 1)
                 if with_x:
                     part.requires_grad_()
                 out = ctx.func(input=part, **plain, **dict(zip(ctx.weights, leaves, strict=True)))
-                found = flambeau.autograd.grad(
-                    out, leaves + ([part] if with_x else []), grad.narrow(dim, i, 1)
-                )
+                found = gradients(out, leaves + ([part] if with_x else []), grad.narrow(dim, i, 1))
                 samples.append(found[: len(leaves)])
                 inputs.extend(found[len(leaves) :])
         for (name, w), rows in zip(ctx.weights.items(), zip(*samples, strict=True), strict=True):
             if ctx.func is F.linear and name == "weight":  # one product for all samples
-                each = flambeau.einsum("n...i,n...j->nij", grad.movedim(dim, 0), x.movedim(dim, 0))
+                each = ops._einsum("n...i,n...j->nij", [grad.movedim(dim, 0), x.movedim(dim, 0)])
             else:
-                each = flambeau.stack(rows)
+                each = ops.stack(rows)
             if w.loss_reduction == "mean":
                 each = each * w.batch_size
             if len(each) < w.batch_size:
                 missing = each.new_zeros(w.batch_size - len(each), *each.shape[1:])
-                each = flambeau.cat([each, missing])
+                each = ops.cat([each, missing])
             held = getattr(w.orig_weight, "grad_sample", None)
             w.orig_weight.grad_sample = each if held is None else held + each
-        gx = flambeau.cat(inputs, dim) if with_x else None
+        gx = ops.cat(inputs, dim) if with_x else None
         return (None, None, None, None, gx, *(None for _ in originals))
 
 
