@@ -438,7 +438,8 @@ void along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& in
   }
   if (self.is_meta()) return;
   Tensor at = as_positions(index, op);
-  check_positions(at, self.dim() ? self.sizes()[size_t(d)] : 1, op, true);
+  // filling counts from the end, too
+  check_positions(at, self.dim() ? self.sizes()[size_t(d)] : 1, op, source == nullptr);
   Tensor out = contiguous_of(self);
   Tensor from = source ? contiguous_of(*source) : Tensor();
   Around s(self.sizes(), d);
@@ -466,8 +467,8 @@ void along_dim(const char* op, const Tensor& self, int64_t dim, const Tensor& in
 
 void index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                 const Scalar& alpha) {
-  check(!is_integral(self.dtype()) || alpha.is_integral(),
-        "For integral input tensors, argument alpha must not be a floating point number.");
+  check(self.dim() > 0 || source.numel() == 1, "index_add(): source of shape ", source.sizes(),
+        " does not fit self, which has no dimension");
   along_dim("index_add", self, dim, index, &source, [&]<class E>(E) {
     return [a = alpha.to<E>()](E* to, const E* from, int64_t n) {
       for (int64_t k = 0; k < n; k++) to[k] = E(to[k] + E(a * from[k]));

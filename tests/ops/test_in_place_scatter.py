@@ -143,3 +143,16 @@ def test_under_vmap():
     assert (
         out[:, 0].tolist() == source[:, 0].tolist() and out[:, 2].tolist() == source[:, 1].tolist()
     )
+
+
+def test_positions_are_not_counted_from_the_end_but_to_fill():
+    last, x = tensor([-1]), flambeau.zeros(3)
+    for name in ("index_add", "index_copy"):
+        with pytest.raises(IndexError):
+            getattr(x, name)(0, last, flambeau.ones(1))
+    assert x.index_fill(0, last, 1.0).tolist() == [0, 0, 1]
+    with pytest.raises(RuntimeError):
+        flambeau.zeros(()).index_add_(0, tensor([0, 0]), flambeau.ones(2))
+    whole = flambeau.zeros(3, dtype=flambeau.int32)
+    whole.index_add_(0, tensor([0]), flambeau.ones(1, dtype=flambeau.int32), alpha=1.5)
+    assert whole.tolist() == [1, 0, 0]
