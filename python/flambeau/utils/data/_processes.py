@@ -36,6 +36,8 @@ class _Process(Worker):
         self.runner = process
         self.channel = channel
         self.receiver = Receiver(spare)
+        self.poll = select.poll()
+        self.poll.register(channel.fileno(), select.POLLIN)
 
     def __str__(self):
         return f"worker {self.id} (pid {self.runner.pid})"
@@ -129,8 +131,11 @@ class Processes(Workers):
                 seconds = 0.005
         if deadline is not None:
             seconds = min(seconds, max(0.0, deadline - time.monotonic()))
+        poll = self.poll
+        if self.in_order:
+            poll = self.tasks[0].worker.poll  # nobody else's batch can be used: each waking costs
         try:
-            events = self.poll.poll(seconds * 1000)
+            events = poll.poll(seconds * 1000)
         except KeyboardInterrupt:
             self.patience = 0.0
             raise
