@@ -19,6 +19,7 @@ from flambeau.utils.data import (
     Dataset,
     IterableDataset,
     TensorDataset,
+    default_collate,
     get_worker_info,
 )
 
@@ -76,6 +77,10 @@ def pairs(n=10):
     return TensorDataset(flambeau.arange(2 * n).reshape(n, 2), flambeau.arange(n))
 
 
+# Small batches of a TensorDataset are made by workers only where there is something else to do.
+REAL_WORKERS = {"num_workers": 2, "worker_init_fn": int}
+
+
 def lists(loader):
     return [
         b.tolist() if isinstance(b, flambeau.Tensor) else [t.tolist() for t in b] for b in loader
@@ -115,7 +120,7 @@ def test_order_and_random_numbers_are_pytorchs():
 def test_batches_are_those_of_this_process(method):
     loaders = [
         DataLoader(pairs(50), 8, shuffle=True, **options)
-        for options in ({}, {"num_workers": 2, "multiprocessing_context": method})
+        for options in ({}, {**REAL_WORKERS, "multiprocessing_context": method})
     ]
     alone = together = None
     flambeau.manual_seed(1)
@@ -124,6 +129,40 @@ def test_batches_are_those_of_this_process(method):
     together = list(loaders[1])
     assert lists(together) == alone
     assert all(t.is_shared() for batch in together for t in batch)
+
+
+@pytest.mark.parametrize("method", ["multiprocessing", "thread"])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_small_batches_of_tensors_need_no_worker(method, persistent):
+    part = flambeau.utils.data.Subset(pairs(50), range(5, 45))
+    passes, after = [], []
+    for options in ({"worker_init_fn": int}, {}):
+        flambeau.manual_seed(3)
+        loader = DataLoader(
+            part, 8, True, num_workers=2, worker_method=method, persistent_workers=persistent,
+            timeout=5, **options,
+        )  # fmt: skip
+        batches = iter(loader)
+        first = lists([next(batches) for _ in range(2)])
+        state = loader.state_dict()
+        resumed = DataLoader(part, 8, True, num_workers=2, worker_method=method, **options)
+        resumed.load_state_dict(state)
+        passes.append([first, lists(batches), lists(resumed), lists(loader), lists(loader)])
+        after.append(flambeau.rand(1).item())
+        assert len(loader._iterator._workers) == 2 * bool(options) if persistent else True
+    assert passes[0] == passes[1]
+    assert passes[0][1] == passes[0][2]
+    assert after[0] == after[1]
+    with pytest.raises(IndexError):
+        list(DataLoader(pairs(3), 2, sampler=[0, 3], num_workers=2))
+
+
+def test_large_batches_of_tensors_are_made_by_workers():
+    dataset = TensorDataset(flambeau.zeros(8, 1 << 19), flambeau.arange(8))
+    (small, _), *_ = DataLoader(dataset, 1, num_workers=1)
+    (large, _), *_ = DataLoader(dataset, 4, num_workers=1)
+    (own, _), *_ = DataLoader(pairs(), 2, num_workers=1, collate_fn=lambda b: default_collate(b))
+    assert [t.is_shared() for t in (small, large, own)] == [False, True, True]
 
 
 def test_iterable_parts_end_one_by_one():
@@ -139,7 +178,7 @@ def test_iterable_parts_end_one_by_one():
 
 
 def test_kept_workers_forget_a_pass_that_was_broken_off():
-    loader = DataLoader(pairs(), 2, num_workers=2, persistent_workers=True)
+    loader = DataLoader(pairs(), 2, **REAL_WORKERS, persistent_workers=True)
     for _ in loader:
         break
     pids = [process.pid for process in loader._iterator._workers]

@@ -21,6 +21,10 @@ _collate_fn_t = Callable[[list[_T]], Any]
 _worker_init_fn_t = Callable[[int], None]
 
 
+# Bytes that are copied in less than half a millisecond; what a program does with them takes longer.
+_SMALL_BATCH = 4 << 20
+
+
 class _DatasetKind:
     Map = 0
     Iterable = 1
@@ -45,7 +49,9 @@ class DataLoader:
         batch_sampler: an iterable of lists of indices, instead of the options above and
             `drop_last`.
         num_workers: how many processes make batches; 0 to make them in this one. They come
-            through shared memory and are not copied.
+            through shared memory and are not copied. Small batches of a `TensorDataset`, or of a
+            `Subset` of one, are made in this process all the same, unless there is a `collate_fn`
+            or `worker_init_fn`: to read them takes less time than to receive them.
         collate_fn: turns a list of samples into a batch.
         pin_memory, pin_memory_device: accepted; memory is pinned only beside an accelerator.
         drop_last: leave out a shorter last batch.
@@ -200,7 +206,7 @@ class DataLoader:
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def _get_iterator(self):
-        if self.num_workers == 0:
+        if self.num_workers == 0 or _workers_are_slower(self):
             return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
         return _MultiProcessingDataLoaderIter(self)
@@ -277,6 +283,17 @@ class DataLoader:
         if self.drop_last:
             return length // self.batch_size
         return (length + self.batch_size - 1) // self.batch_size
+
+
+def _workers_are_slower(loader):
+    """Whether a batch is read from whole tensors in less time than it takes to receive it.
+
+    Nothing else can be told apart: no code of the program would run in the workers.
+    """
+    if loader.batch_size is None or loader.worker_init_fn is not None:
+        return False
+    nbytes = _utils.fetch.sample_nbytes(loader.dataset, loader.collate_fn)
+    return nbytes is not None and nbytes * loader.batch_size <= _SMALL_BATCH
 
 
 def _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers):
@@ -445,15 +462,26 @@ _LENGTH_HINT = (
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """A pass in this process."""
 
+    _ended = False  # a kept one can always begin again
+    _workers = ()
+
     def __init__(self, loader):
         super().__init__(loader)
-        if self._timeout != 0:
+        if self._timeout != 0 and self._num_workers == 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._start()
+
+    def _start(self):
         resume = None
         if self._resumed is not None and self._resumed["datasets"]:
             resume = _first(self._resumed["datasets"], 1)[0]
         self._fetch = self._make_fetcher(self._dataset, resume)
         self._taken = 0 if resume is None else resume[0]
+
+    def _reset(self, loader):
+        """Another pass, as by workers that are kept."""
+        self._resumed = self._begin(loader)
+        self._start()
 
     def _next_data(self):
         indices = next(self._sampler_iter)

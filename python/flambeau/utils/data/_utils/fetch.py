@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 
 from flambeau._C import ops, strided
@@ -16,20 +17,29 @@ def map_fetcher(dataset, auto_collation, collate_fn, drop_last):
     """A function from an index, or a list of indices, of an indexed dataset to a batch."""
     if not auto_collation:
         return lambda index: collate_fn(dataset[index])
-    if collate_fn is default_collate and _gatherable(dataset):
+    if _gathered(dataset, collate_fn):
         return lambda indices: _gather(dataset, indices)
     if callable(getattr(dataset, "__getitems__", None)):
         return lambda indices: collate_fn(dataset.__getitems__(indices))
     return lambda indices: collate_fn([dataset[i] for i in indices])
 
 
-def _gatherable(dataset):
-    """Whether batches are the same as rows taken from whole tensors in one read each."""
+def _gathered(dataset, collate_fn):
+    """The tensors of which batches are rows, taken in one read each; () where they are not."""
     while type(dataset) is Subset:
         dataset = dataset.dataset
-    return type(dataset) is TensorDataset and all(
-        t.layout is strided and t.dim() > 0 for t in dataset.tensors
-    )
+    if type(dataset) is not TensorDataset or collate_fn is not default_collate:
+        return ()
+    tensors = dataset.tensors
+    return tensors if all(t.layout is strided and t.dim() > 0 for t in tensors) else ()
+
+
+def sample_nbytes(dataset, collate_fn):
+    """Bytes of a sample in batches that are rows of tensors in memory; None for other batches."""
+    tensors = _gathered(dataset, collate_fn)
+    if not tensors or any(t.device.type != "cpu" for t in tensors):
+        return None
+    return sum(math.prod(t.shape[1:]) * t.itemsize for t in tensors)
 
 
 def _gather(dataset, indices):
