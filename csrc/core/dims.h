@@ -107,7 +107,11 @@ class Dims {
 };
 
 inline bool equal(IntSpan a, IntSpan b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  // std::equal calls memcmp, which costs more than these few numbers do.
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); i++)
+    if (a[i] != b[i]) return false;
+  return true;
 }
 
 inline int64_t product(IntSpan v) {

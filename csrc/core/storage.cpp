@@ -17,9 +17,11 @@ namespace flambeau {
 Storage::Storage(size_t bytes, Device device) : bytes_(bytes), capacity_(bytes), device_(device) {
   if (device.type == DeviceType::Transform) device = device_ = visible_device(device);
   if (device.type == DeviceType::Meta) return;
-  require_module(device.type);
-  check<NotImplementedError>(device.type == DeviceType::CPU, "no allocator for device '",
-                             to_string(device), "': this build has cpu and meta");
+  if (device.type != DeviceType::CPU) [[unlikely]] {
+    require_module(device.type);
+    fail<NotImplementedError>("no allocator for device '", device,
+                              "': this build has cpu and meta");
+  }
   data_ = allocate(bytes);
 }
 

@@ -454,6 +454,7 @@ void set_shape(Iteration& it, IntSpan sizes) {
 struct Plan {
   DType compute, result;
   Dims sizes;
+  bool same_shape = true;  // of all tensors
   alignas(16) char params[kMaxParams][16];
   alignas(16) char numbers[kMaxInputs][16];
 };
@@ -518,8 +519,7 @@ void refuse_bools(const PointwiseOp& op, std::initializer_list<Input> inputs) {
 void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> inputs,
                std::initializer_list<Scalar> params) {
   ResultType type;
-  bool first = true, same = true;
-  const Tensor* lead = nullptr;
+  bool first = true;
   int i = 0;
   for (const Input& in : inputs) {
     if (!(op.bool_inputs >> i & 1)) {
@@ -535,17 +535,14 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
     if (in.tensor) {
       if (first) {
         plan.sizes = in.tensor->sizes();
-        lead = in.tensor;
         first = false;
       } else if (!equal(plan.sizes, in.tensor->sizes())) {
         plan.sizes = broadcast_shapes(plan.sizes, in.tensor->sizes());
-        same = false;
+        plan.same_shape = false;
       }
     }
     i++;
   }
-  (void)same;
-  (void)lead;
   DType common = type.get();
   if (op.rule == DTypeRule::Signed) refuse_bools(op, inputs);
   if (op.rule == DTypeRule::Float && category(common) <= Category::Integral)
@@ -597,32 +594,30 @@ void make_plan(Plan& plan, const PointwiseOp& op, std::initializer_list<Input> i
 
 void execute(const PointwiseOp& op, const Tensor& out, Plan& plan,
              std::initializer_list<Input> inputs) {
-  if (out.is_meta() || out.numel() == 0) return;
-  Iteration it;
-  it.loop = (*op.tables[chosen_target()])[int(plan.compute)];
-  it.params = plan.params;
-  it.cost = op.cost;
-  // all dense, same shape, no conversion: no iteration needed
+  const int64_t numel = out.numel();
+  if (out.is_meta() || numel == 0) return;
+  const LoopFn loop = (*op.tables[chosen_target()])[int(plan.compute)];
   const DType out_compute = op.rule == DTypeRule::Bool   ? DType::Bool
                             : op.rule == DTypeRule::Real ? real_dtype(plan.compute)
                                                          : plan.compute;
-  bool simple = out.is_contiguous() && out.dtype() == out_compute && plan.sizes.size() <= 5 &&
-                out.numel() <= 4096;
+  // Small, dense, of one shape and in the compute dtype: no iteration needed.
+  bool simple =
+      plan.same_shape && numel <= 4096 && out.dtype() == out_compute && out.is_contiguous();
   if (simple) {
     const void* in[kMaxInputs];
     int k = 0;
     for (const Input& input : inputs) {
       DType want = (op.bool_inputs >> k & 1) ? DType::Bool : plan.compute;
-      simple &= input.tensor && input.tensor->is_contiguous() && input.tensor->dtype() == want &&
-                input.tensor->numel() == out.numel() && equal(input.tensor->sizes(), out.sizes());
+      simple = input.tensor && input.tensor->dtype() == want && input.tensor->is_contiguous();
       if (!simple) break;
       in[k++] = input.tensor->bytes();
     }
-    if (simple) {
-      it.loop(out.bytes(), in, out.numel(), plan.params);
-      return;
-    }
+    if (simple) return loop(out.bytes(), in, numel, plan.params);
   }
+  Iteration it;
+  it.loop = loop;
+  it.params = plan.params;
+  it.cost = op.cost;
   set_shape(it, out.sizes());
   add_tensor(it, out, out_compute, true);
   int i = 0;
@@ -645,10 +640,9 @@ void execute(const PointwiseOp& op, const Tensor& out, Plan& plan,
 Tensor allocate_result(const Plan& plan, std::initializer_list<Input> inputs, Device device) {
   const Tensor* like = nullptr;
   for (const Input& in : inputs) {
-    if (!in.tensor || in.tensor->dim() != int64_t(plan.sizes.size())) continue;
-    if (in.tensor->is_contiguous() && equal(in.tensor->sizes(), plan.sizes))
-      return empty(plan.sizes, plan.result, device);
-    if (!like && equal(in.tensor->sizes(), plan.sizes)) like = in.tensor;
+    if (!in.tensor || !(plan.same_shape || equal(in.tensor->sizes(), plan.sizes))) continue;
+    if (in.tensor->is_contiguous()) return empty(plan.sizes, plan.result, device);
+    if (!like) like = in.tensor;
   }
   if (!like) return empty(plan.sizes, plan.result, device);
   return empty_strided(plan.sizes, dense_strides_like(plan.sizes, like->strides()), plan.result,
