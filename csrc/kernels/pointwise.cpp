@@ -43,6 +43,7 @@ constexpr int64_t kParallelBytes = 1 << 15;  // below this much data one thread 
 constexpr int64_t kLongWork = 1 << 18;       // elements from which the GIL is released
 constexpr int64_t kStreamBytes = 32 << 20;   // results larger than a cache bypass it,
 constexpr int kStreamCost = 6;               // unless arithmetic, not memory, bounds the loop
+constexpr int64_t kFilledBytes = 4096;       // numbers are repeated as often for small results
 
 using Strides = std::array<int64_t, 16>;
 
@@ -605,12 +606,23 @@ void execute(const PointwiseOp& op, const Tensor& out, Plan& plan,
       plan.same_shape && numel <= 4096 && out.dtype() == out_compute && out.is_contiguous();
   if (simple) {
     const void* in[kMaxInputs];
+    alignas(64) char filled[kMaxInputs][kFilledBytes];  // with a number
     int k = 0;
     for (const Input& input : inputs) {
       DType want = (op.bool_inputs >> k & 1) ? DType::Bool : plan.compute;
-      simple = input.tensor && input.tensor->dtype() == want && input.tensor->is_contiguous();
-      if (!simple) break;
-      in[k++] = input.tensor->bytes();
+      if (input.tensor) {
+        simple = input.tensor->dtype() == want && input.tensor->is_contiguous();
+        if (!simple) break;
+        in[k] = input.tensor->bytes();
+      } else {
+        const int64_t width = itemsize(want);
+        simple = numel * width <= kFilledBytes;
+        if (!simple) break;
+        std::memcpy(filled[k], plan.numbers[k], 16);
+        Tile::replicate(filled[k], width, numel);
+        in[k] = filled[k];
+      }
+      k++;
     }
     if (simple) return loop(out.bytes(), in, numel, plan.params);
   }
