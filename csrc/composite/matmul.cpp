@@ -189,6 +189,81 @@ Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
   return _to_dtype(out, out_dtype.value_or(self.dtype()));
 }
 
+namespace {
+
+// Where groups end along a dimension of so many elements.
+std::vector<int64_t> group_ends(const Tensor& offs, int64_t size) {
+  check(offs.dim() == 1, "offs has to be 1D, got shape ", offs.sizes(), " (_grouped_mm)");
+  check(offs.dtype() == DType::Int32, "Offsets have to be int32, got ", offs.dtype(),
+        " (_grouped_mm)");
+  const Tensor dense = contiguous(offs, MemoryFormat::Contiguous);
+  const int32_t* values = dense.data<int32_t>();
+  std::vector<int64_t> ends(values, values + dense.numel());
+  int64_t last = 0;
+  for (int64_t end : ends) {
+    check(end >= last && end <= size, "offs must rise from 0 to at most ", size,
+          ", the size of the dimension, got ", end, " after ", last, " (_grouped_mm)");
+    last = end;
+  }
+  return ends;
+}
+
+}  // namespace
+
+Tensor _grouped_mm(const Tensor& self, const Tensor& mat2, const OptTensor& offs,
+                   const OptTensor& bias, std::optional<DType> out_dtype) {
+  for (auto [t, name] : {std::pair{&self, "mat_a"}, std::pair{&mat2, "mat_b"}}) {
+    check(t->dim() == 2 || t->dim() == 3, name, " has to be 2 or 3d, got shape ", t->sizes(),
+          " (_grouped_mm)");
+    check(t->dtype() == DType::Float32 || t->dtype() == DType::BFloat16 ||
+              t->dtype() == DType::Float16,
+          "Expected ", name, " to be Float32, BFloat16 or Float16 matrix, got ",
+          info(t->dtype()).scalar_type, " (_grouped_mm)");
+  }
+  const bool many_a = self.dim() == 3, many_b = mat2.dim() == 3;
+  check(self.size(-1) == mat2.size(-2), "contraction dimension of mat_a and mat_b must match, got ",
+        self.sizes(), " and ", mat2.sizes(), " (_grouped_mm)");
+  check(self.dtype() == mat2.dtype(),
+        "expected m1 and m2 to have the same dtype, but got: ", self.dtype(), " != ", mat2.dtype(),
+        " (_grouped_mm)");
+  check(bool(offs) != (many_a && many_b),
+        "Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d "
+        "(_grouped_mm)");
+  check(!bias, "Bias not supported yet (_grouped_mm)");
+  check(out_dtype.value_or(self.dtype()) == self.dtype(),
+        "Grouped gemm output dtype must match `mat_a` dtype (_grouped_mm)");
+  const int64_t rows = self.size(-2), columns = mat2.size(-1);
+  const int64_t groups = many_a ? self.size(0) : many_b ? mat2.size(0) : offs->numel();
+  check((many_b ? mat2.size(0) : groups) == groups && (!offs || offs->numel() == groups),
+        "matrix batch sizes have to match, got ", self.sizes(), ", ", mat2.sizes(), " and ",
+        offs ? offs->numel() : groups, " offsets (_grouped_mm)");
+  NodeMark mark;
+  if (!offs) return mark.named(bmm(self, mat2), "GroupedMmBackward0");
+  if (self.is_meta() || mat2.is_meta() || offs->is_meta())
+    return new_empty(self, many_a == many_b ? Dims{groups, rows, columns} : Dims{rows, columns});
+  // The dimension of the 2-d matrices that holds the groups.
+  const int64_t dim_a = many_b ? 0 : 1, dim_b = many_a ? 1 : 0;
+  const int64_t size = many_a ? columns : self.size(dim_a);
+  TensorList parts;
+  int64_t begin = 0;
+  int64_t group = 0;
+  for (int64_t end : group_ends(*offs, size)) {
+    Tensor a = many_a ? select(self, 0, group) : narrow(self, dim_a, begin, end - begin);
+    Tensor b = many_b ? select(mat2, 0, group) : narrow(mat2, dim_b, begin, end - begin);
+    parts.push_back(mm(a, b));
+    begin = end;
+    group++;
+  }
+  if (many_a == many_b) {
+    if (parts.empty()) return new_zeros(self, Dims{0, rows, columns});
+    return mark.named(stack(parts, 0), "GroupedMmBackward0");
+  }
+  // What lies behind the last group belongs to none.
+  parts.push_back(many_a ? new_zeros(self, Dims{rows, size - begin})
+                         : new_zeros(self, Dims{size - begin, columns}));
+  return mark.named(cat(parts, many_a ? 1 : 0), "GroupedMmBackward0");
+}
+
 }  // namespace ops
 
 namespace formulas {

@@ -142,3 +142,79 @@ def test_errors():
         flambeau.einsum("ij->k", ones(2, 2))
     with pytest.raises(RuntimeError, match="must have length 3"):
         flambeau.linalg.cross(ones(2), ones(2))
+
+
+GROUPED = {  # shapes of the matrices, and where the groups end
+    "2d 3d": ((7, 3), (3, 3, 4), [2, 2, 6]),
+    "3d 2d": ((3, 4, 3), (3, 7), [2, 2, 6]),
+    "2d 2d": ((4, 7), (7, 5), [2, 2, 6]),
+    "3d 3d": ((3, 4, 3), (3, 3, 5), None),
+}
+
+
+def one_by_one(a, b, ends):
+    """The definition: a product per group."""
+    if ends is None:
+        return flambeau.stack([x @ y for x, y in zip(a, b)])
+    begins = [0, *ends[:-1]]
+    spans = [slice(*span) for span in zip(begins, ends)]
+    if a.dim() == b.dim():
+        return flambeau.stack([a[:, s] @ b[s] for s in spans])
+    if a.dim() == 2:
+        return flambeau.cat(
+            [a[s] @ y for s, y in zip(spans, b)] + [a[ends[-1] :, :1] * 0 * b[0, :1]]
+        )
+    return flambeau.cat(
+        [x @ b[:, s] for s, x in zip(spans, a)] + [0 * a[0, :, :1] * b[:1, ends[-1] :]], 1
+    )
+
+
+@pytest.mark.parametrize("dtype", [flambeau.float32, flambeau.bfloat16, flambeau.float16])
+@pytest.mark.parametrize("kind", GROUPED)
+def test_grouped_products(kind, dtype):
+    left, right, ends = GROUPED[kind]
+    flambeau.manual_seed(0)
+    offs = None if ends is None else flambeau.tensor(ends, dtype=flambeau.int32)
+    for transposed in (False, True):
+        a = flambeau.randn(left).to(dtype)
+        b = (flambeau.randn(right).mT.contiguous().mT if transposed else flambeau.randn(right)).to(
+            dtype
+        )
+        a.requires_grad_(), b.requires_grad_()
+        got = flambeau.nn.functional.grouped_mm(a, b, offs=offs)
+        expected = one_by_one(a, b, ends)
+        assert got.dtype is dtype and got.is_contiguous()
+        assert type(got.grad_fn).__name__ == "GroupedMmBackward0"
+        assert flambeau.equal(got, expected)
+        weight = flambeau.randn(got.shape).to(dtype)
+        for x, y in zip(
+            *(flambeau.autograd.grad((r * weight).sum(), (a, b)) for r in (got, expected))
+        ):
+            flambeau.testing.assert_close(x, y)
+        meta = flambeau._grouped_mm(a.to("meta"), b.to("meta"), offs)
+        assert meta.shape == got.shape and meta.dtype is dtype
+
+
+def test_grouped_products_refuse():
+    f = flambeau.nn.functional.grouped_mm
+    a, b = flambeau.ones(4, 3), flambeau.ones(2, 3, 5)
+    offs = flambeau.tensor([1, 4], dtype=flambeau.int32)
+    for arguments, message in [
+        ((a.double(), b.double(), offs), "Float32, BFloat16 or Float16"),
+        ((a[0], b, offs), "2 or 3d"),
+        ((a[:, :2], b, offs), "contraction dimension"),
+        ((a, b.half(), offs), "same dtype"),
+        ((a, b, None), "offsets"),
+        ((flambeau.ones(2, 4, 3), b, offs), "no offset"),
+        ((a, b, offs.long()), "int32"),
+        ((a, b, offs[:1]), "batch sizes"),
+        ((a, b, offs.flip(0)), "rise"),
+        ((a, b, offs + 1), "at most 4"),
+        ((a, b, -offs), "rise"),
+        ((a, b, offs, flambeau.ones(5)), "Bias"),
+        ((a, b, offs, None, flambeau.float64), "out"),
+    ]:
+        options = dict(zip(("offs", "bias", "out_dtype"), arguments[2:]))
+        with pytest.raises(RuntimeError, match=message):
+            f(*arguments[:2], **options)
+    assert f(a[:0], b, offs=offs * 0).shape == (0, 5)

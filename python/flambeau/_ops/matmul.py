@@ -33,6 +33,21 @@ op(
     """,
 )
 op(
+    "_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None,"
+    " dtype? out_dtype=None) -> Tensor",
+    kernel=composite,
+    forms="function",
+    doc="Products of matrices of different sizes that lie side by side in one; see `nn.functional.grouped_mm`.",
+    example="""
+        >>> tokens = flambeau.tensor([[1.0], [2.0], [3.0]])
+        >>> experts = flambeau.tensor([[[10.0, 1.0]], [[100.0, 2.0]]])
+        >>> flambeau._grouped_mm(tokens, experts, flambeau.tensor([1, 3], dtype=flambeau.int32))
+        tensor([[ 10.,   1.],
+                [200.,   4.],
+                [300.,   6.]])
+    """,
+)
+op(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
     kernel=native,
     grad={"self": "bmm(grad, mH(mat2))", "mat2": "bmm(mH(self), grad)"},

@@ -174,6 +174,28 @@ def bilinear(input1, input2, weight, bias=None):
     return out if bias is None else out + bias
 
 
+def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+    """Products of matrices of different sizes that lie side by side in one: one per expert.
+
+    Args:
+        mat_a, mat_b: float32, bfloat16 or float16, 2-d or 3-d. A 3-d one holds a matrix per group,
+            a 2-d one all groups along one dimension: (tokens, k) @ (groups, k, n) gives
+            (tokens, n), (groups, m, k) @ (k, tokens) gives (m, tokens), and (m, tokens) @
+            (tokens, n), split along the inner dimension, gives (groups, m, n).
+        offs: int32, where each group ends; None where both are 3-d. What lies behind the last
+            group gives zeros.
+        bias, out_dtype: not supported by PyTorch's CPU kernels either.
+
+    Errors: `RuntimeError` for shapes and dtypes that do not fit.
+
+    >>> tokens = flambeau.tensor([[1.0], [2.0], [3.0]])
+    >>> experts = flambeau.tensor([[[10.0]], [[100.0]]])
+    >>> F.grouped_mm(tokens, experts, offs=flambeau.tensor([1, 3], dtype=flambeau.int32)).tolist()
+    [[10.0], [200.0], [300.0]]
+    """
+    return ops._grouped_mm(mat_a, mat_b, offs, bias, out_dtype)
+
+
 # Normalisation ------------------------------------------------------------------------------------
 
 
