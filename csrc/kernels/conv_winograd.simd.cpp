@@ -87,7 +87,6 @@ FLAMBEAU_INLINE void filter_grad_line(Load&& load, Store&& store) {  // Gᵀ
 FLAMBEAU_INLINE void deal(const float* row, int64_t width, int64_t left, int64_t n, float* to,
                           int64_t phase) {
   constexpr int64_t kGroup = 8;
-  const float* from = row + left;
   // [begin, end): where all four columns are inside
   int64_t begin = row ? (3 - left) >> 2 : n, end = row ? (width - left) >> 2 : n;
   begin = begin < 0 ? 0 : begin < n ? begin : n;
@@ -95,10 +94,11 @@ FLAMBEAU_INLINE void deal(const float* row, int64_t width, int64_t left, int64_t
   auto group = [&](int64_t at) {
 #pragma GCC ivdep
     for (int64_t j = at; j < at + kGroup; j++) {
-      to[j] = from[4 * j];
-      to[phase + j] = from[4 * j + 1];
-      to[2 * phase + j] = from[4 * j + 2];
-      to[3 * phase + j] = from[4 * j + 3];
+      const float* from = row + (left + 4 * j);
+      to[j] = from[0];
+      to[phase + j] = from[1];
+      to[2 * phase + j] = from[2];
+      to[3 * phase + j] = from[3];
     }
   };
   auto careful = [&](int64_t first, int64_t last) {
@@ -115,7 +115,7 @@ FLAMBEAU_INLINE void deal(const float* row, int64_t width, int64_t left, int64_t
     if (at < end) group(end - kGroup);
   } else {
     for (int64_t j = begin; j < end; j++)
-      for (int64_t q = 0; q < 4; q++) to[q * phase + j] = from[4 * j + q];
+      for (int64_t q = 0; q < 4; q++) to[q * phase + j] = row[left + 4 * j + q];
   }
   careful(end, n);
 }
