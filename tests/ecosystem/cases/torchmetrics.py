@@ -83,9 +83,18 @@ for name, metric in {
     "binary_recall_at": c.BinaryRecallAtFixedPrecision(min_precision=0.5, thresholds=None),
     "binary_calibration": c.BinaryCalibrationError(n_bins=4, norm="max"),
     "binary_eer": c.BinaryEER(),
-    "binary_logauc": c.BinaryLogAUC((0.013, 0.37)),
 }.items():
     result[name] = follow(metric, binary)
+# It sorts false positive rates by `argsort` without `stable`: no two may be equal, so that each
+# threshold has another negative.
+marks = torch.arange(1, 25) / 25
+apart = [
+    (torch.cat([marks[i::2], marks[i::3]]), torch.cat([marks[i::2], marks[i::3]]) * 0 + 1)
+    for i in (0, 1)
+]
+for scores, wanted in apart:
+    wanted[:12] = 0
+result["binary_logauc"] = follow(c.BinaryLogAUC((0.013, 0.37)), [(s, w.long()) for s, w in apart])
 labels = [(torch.rand(10, 3), torch.randint(0, 2, (10, 3))) for _ in range(2)]
 for name, metric in {
     "multilabel_f1": c.MultilabelF1Score(3, average=None),
