@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "bind/convert.h"
 #include "bind/override.h"
@@ -115,14 +117,17 @@ PyObject* interned(Param& p) {
   return p.interned;
 }
 
-// Names that NumPy users write.
-const char* numpy_name(const char* name) {
-  std::string_view n(name);
-  if (n == "dim") return "axis";
-  if (n == "keepdim") return "keepdims";
-  if (n == "input") return "x";
-  if (n == "other") return "x2";
-  return nullptr;
+// Other names of parameters: those that NumPy users write, and those of `split`, which differ
+// between the function and the method.
+constexpr std::pair<std::string_view, const char*> kOtherNames[] = {
+    {"dim", "axis"}, {"keepdim", "keepdims"}, {"input", "x"},
+    {"other", "x2"}, {"input", "tensor"},     {"split_size_or_sections", "split_size"},
+};
+
+bool is_other_name(const char* parameter, PyObject* name) {
+  for (auto [of, other] : kOtherNames)
+    if (of == parameter && PyUnicode_CompareWithASCIIString(name, other) == 0) return true;
+  return false;
 }
 
 int find_keyword(const Signature& s, int from, PyObject* name) {
@@ -131,9 +136,7 @@ int find_keyword(const Signature& s, int from, PyObject* name) {
   for (int i = from; i < s.count; i++)
     if (PyUnicode_Compare(interned(s.params[i]), name) == 0) return i;
   for (int i = from; i < s.count; i++)
-    if (const char* alias = numpy_name(s.params[i].name);
-        alias && PyUnicode_CompareWithASCIIString(name, alias) == 0)
-      return i;
+    if (is_other_name(s.params[i].name, name)) return i;
   return -1;
 }
 

@@ -7,7 +7,7 @@ MODULES = {
     "_inductor", "_jit_internal", "_logging", "_ops", "_prims_common", "_subclasses", "_utils",
     "accelerator", "ao", "compiler", "distributed", "export", "functional", "futures", "fx", "hub",
     "library", "monitor", "mps", "mtia", "nested", "numa", "onnx", "ops", "profiler",
-    "quantization", "return_types", "torch_version", "xpu",
+    "quantization", "quasirandom", "return_types", "torch_version", "xpu",
 }  # fmt: skip
 NAMES = {
     name: module

@@ -6,6 +6,7 @@ NumPy is looked at only when the program has imported it.
 from __future__ import annotations
 
 import copy
+import re
 import sys
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
@@ -15,7 +16,7 @@ from flambeau._factory import tensor as make_tensor
 
 from .worker import in_worker, shared_empty
 
-_UNSUPPORTED_KINDS = "SaUO"
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # dtypes that no tensor has
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
@@ -35,7 +36,7 @@ def default_convert(data):
         return data
     np = _numpy()
     if np is not None and isinstance(data, np.ndarray | np.generic):
-        return data if data.dtype.kind in _UNSUPPORTED_KINDS else as_tensor(data)
+        return data if np_str_obj_array_pattern.search(data.dtype.str) else as_tensor(data)
     if isinstance(data, Mapping):
         return _rebuild_mapping(data, {key: default_convert(data[key]) for key in data})
     if _is_namedtuple(data):
@@ -137,14 +138,14 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):
     """Stacks NumPy arrays as tensors."""
-    if batch[0].dtype.kind in _UNSUPPORTED_KINDS:
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return collate_tensor_fn([as_tensor(array) for array in batch])
 
 
 def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):
     """A tensor of NumPy numbers."""
-    if batch[0].dtype.kind in _UNSUPPORTED_KINDS:
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return ops.stack([as_tensor(value) for value in batch], 0)
 

@@ -90,7 +90,7 @@ def _seed(base_seed, worker_id):
     def seed_numpy(module):
         # NumPy's global generator takes the seed in another way than `random`, so that the two do
         # not give the same numbers.
-        module.seed(module.SeedSequence(_seed_words(worker_id, base_seed)).generate_state(4))
+        module.seed(_generate_state(base_seed, worker_id))
 
     after_import("numpy.random", seed_numpy)
     return seed
@@ -98,6 +98,13 @@ def _seed(base_seed, worker_id):
 
 def _seed_words(worker_id, base_seed):
     return [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+
+
+def _generate_state(base_seed, worker_id):
+    """The four words that seed NumPy's global generator in a worker; packages have them drawn."""
+    import numpy as np
+
+    return np.random.SeedSequence(_seed_words(worker_id, base_seed)).generate_state(4).tolist()
 
 
 def _watch(descriptor, parent):
