@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import os
 
 import pytest
 
@@ -88,3 +89,16 @@ def test_checks(check):
     with pytest.raises(errors.get(check, TypeError), match="why"):
         getattr(flambeau, check)(False, lambda: "why")
     getattr(flambeau, check)(True)
+
+
+def test_libraries_are_loaded(tmp_path):
+    ops = importlib.import_module("flambeau.ops")
+    with pytest.raises(OSError, match="absent.so"):
+        ops.load_library(str(tmp_path / "absent.so"))
+    (tmp_path / "text.so").write_text("not a library")
+    with pytest.raises(OSError, match="text.so"):
+        ops.load_library(tmp_path / "text.so")
+    assert not [path for path in ops.loaded_libraries if str(tmp_path) in path]
+    path = importlib.import_module("_ctypes").__file__
+    ops.load_library(path)
+    assert os.path.realpath(path) in ops.loaded_libraries

@@ -205,10 +205,16 @@ loaded_libraries: set[str] = set()
 
 
 def load_library(path):
-    """Not built yet: libraries hold operators compiled for PyTorch."""
-    from flambeau._absent import missing
+    """Loads a shared library, whose initialisation may register operators.
 
-    raise missing("torch.ops.load_library", "operators that users write in C++")
+    Errors: `OSError` where it cannot be loaded, as those that are linked with PyTorch's libraries.
+    """
+    import ctypes
+    import os
+
+    path = os.path.realpath(path)
+    ctypes.CDLL(path)
+    loaded_libraries.add(path)
 
 
 def import_module(module):
