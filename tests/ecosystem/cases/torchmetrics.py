@@ -92,7 +92,7 @@ apart = [
     (torch.cat([marks[i::2], marks[i::3]]), torch.cat([marks[i::2], marks[i::3]]) * 0 + 1)
     for i in (0, 1)
 ]
-for scores, wanted in apart:
+for _, wanted in apart:
     wanted[:12] = 0
 result["binary_logauc"] = follow(c.BinaryLogAUC((0.013, 0.37)), [(s, w.long()) for s, w in apart])
 labels = [(torch.rand(10, 3), torch.randint(0, 2, (10, 3))) for _ in range(2)]
